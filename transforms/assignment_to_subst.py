@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from polygen.analysis.kept_types import converted_to
@@ -36,7 +37,8 @@ def assignment_to_subst(
 ) -> Kernel:
     """Compute a variable anew wherever it is read: its assignment becomes a substitution rule.
 
-    The rule is called ``<name>_subst``.  The subscripts that are written become its arguments.  A
+    The rule is called ``<name>_subst``.  The inames that are written as subscripts become its
+    arguments; where a number is written, reads of other elements stay as they are.  A
     temporary that nothing reads any more is gone, with its assignment.  Where it rounds what is
     stored in it (``float16``, say, of a sum in ``float32``), so does the rule.
 
@@ -44,7 +46,7 @@ def assignment_to_subst(
 
     Requires:
         1. One instruction writes the variable, under no condition, and does not read it.
-        2. The subscripts that it writes are inames, each once.
+        2. The subscripts that it writes are inames, each once, or numbers.
         3. What it reads is the same where the variable is read.
 
     Parameters:
@@ -77,6 +79,7 @@ def assignment_to_subst(
     """
     definition = _definition(kernel, lhs_name)
     arguments = _arguments(kernel, definition)
+    written = ex.index_of(definition.assignee)
     name = kernel.new_name(f"{lhs_name}_subst")
     rule = make_rule(name, arguments, _value(kernel, definition), kernel)
     reading = rules_mentioning(kernel.rules, lhs_name)
@@ -85,7 +88,7 @@ def assignment_to_subst(
     def rewrite(insn: Instruction) -> Instruction:
         if insn.id not in ids:
             return insn
-        return insn.map_reads(lambda e: _computed(expand(e, reading), lhs_name, rule))
+        return insn.map_reads(lambda e: _computed(expand(e, reading), lhs_name, written, rule))
 
     instructions = tuple(rewrite(insn) for insn in kernel.instructions)
     new = kernel.copy(instructions=instructions)
@@ -136,13 +139,15 @@ def _refusal(kernel: Kernel, name: str, insn: Instruction, why: str) -> NotARule
 def _arguments(kernel: Kernel, definition: Assignment) -> tuple[str, ...]:
     target = definition.assignee
     names: list[str] = []
-    for subscript in ex.index_tuple(target) if isinstance(target, ex.Subscript) else ():
+    for subscript in ex.index_of(target):
+        if _is_number(subscript):
+            continue
         if not isinstance(subscript, ex.Variable) or subscript.name not in kernel.inames:
             raise _refusal(
                 kernel,
                 ex.name_of(target),
                 definition,
-                "a subscript that it is written with is no iname",
+                "a subscript that it is written with is neither an iname nor a number",
             )
         names.append(subscript.name)
     if len(set(names)) < len(names):
@@ -155,14 +160,31 @@ def _arguments(kernel: Kernel, definition: Assignment) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _computed(node: Expression, name: str, rule: SubstitutionRule) -> Expression:
-    """Return `node` with reads of a variable replaced by invocations of a rule."""
-    if isinstance(node, ex.Subscript | ex.Variable) and ex.name_of(node) == name:
-        index = ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
-        arguments = tuple([_computed(i, name, rule) for i in index])
-        inames = tuple(ex.Variable(iname) for iname in rule.inames)
-        return ex.Invocation(rule.name, None, arguments, rule.inames, inames)
-    return walk.rebuild(node, tuple([_computed(p, name, rule) for p in walk.parts(node)]))
+def _is_number(node: Expression) -> bool:
+    return isinstance(node, int)
+
+
+def _computed(
+    node: Expression, name: str, written: Sequence[Expression], rule: SubstitutionRule
+) -> Expression:
+    """Return `node` with reads of a variable replaced by invocations of a rule.
+
+    Parameters:
+        node: the expression.
+        name: that of the variable.
+        written: the subscripts that it is written with.
+        rule: what is written.
+    """
+    is_read = isinstance(node, ex.Subscript | ex.Variable) and ex.name_of(node) == name
+    if is_read and len(ex.index_of(node)) == len(written):  # and not the array of a subscript
+        index = [_computed(i, name, written, rule) for i in ex.index_of(node)]
+        pairs = list(zip(index, written, strict=True))
+        if all(read == put for read, put in pairs if _is_number(put)):
+            arguments = tuple([read for read, put in pairs if not _is_number(put)])
+            inames = tuple(ex.Variable(iname) for iname in rule.inames)
+            return ex.Invocation(rule.name, None, arguments, rule.inames, inames)
+    parts = tuple([_computed(part, name, written, rule) for part in walk.parts(node)])
+    return walk.rebuild(node, parts)
 
 
 def _without(kernel: Kernel, gone: Assignment) -> Kernel:

@@ -32,7 +32,9 @@ from polygen.transforms.tag_inames import tag_inames
 from polygen.tuning.work import points
 
 _LIGHT = 1 << 16  # instances: so few may as well run in groups that are larger than needed
-_FEW_GROUPS = 16
+_FEW_GROUPS, _MANY_GROUPS = 16, 256
+_AGAIN = 1 << 19  # elements: so many groups reduce again sooner than a launch begins
+_MOST_ITEMS = 1024  # of a group, that are as many only for what shares its launch
 _Shape = tuple[int, int, int]
 
 
@@ -46,6 +48,7 @@ class Unit:
         groups: how many groups there are along each axis.
         count: how often the one that is executed most is executed.
         before: the ids of the instructions that they depend on.
+        repeats: whether all groups of its launch do some of it, each the same.
     """
 
     ids: tuple[str, ...]
@@ -53,17 +56,47 @@ class Unit:
     groups: _Shape
     count: int
     before: frozenset[str]
+    repeats: bool
 
-    def fits(self, other: Unit) -> bool:
-        """Tell whether it may run in groups of the shape of another."""
-        if self.groups[1:] != other.groups[1:]:
-            return False
-        counts = {prod(self.groups), prod(other.groups)}
-        if 1 in counts and max(counts) > _FEW_GROUPS and prod(self.shape) > 1:
-            return False  # all groups would do what has none, and the first one's results count
-        is_light = self.count <= _LIGHT
-        small = all(own <= given for own, given in zip(self.shape, other.shape, strict=True))
-        return self.shape == other.shape or (is_light and small)
+
+def joined(units: Sequence[Unit]) -> Unit:
+    """Return what has all that some units have."""
+    ids = tuple([name for unit in units for name in unit.ids])
+    return Unit(
+        ids,
+        _largest([unit.shape for unit in units]),
+        _largest([unit.groups for unit in units]),
+        max(unit.count for unit in units),
+        NO_NAMES.union(*(unit.before for unit in units)).difference(ids),
+        any(unit.repeats for unit in units),
+    )
+
+
+def _largest(shapes: Sequence[_Shape]) -> _Shape:
+    first, second, third = zip(*shapes, strict=True)
+    return max(first), max(second), max(third)
+
+
+def can_share(units: Sequence[Unit]) -> bool:
+    """Tell whether groups of one launch may do all that some units have.
+
+    They are as large as all of these need: for what is done often, as large as it needs.
+    """
+    together = joined(units)
+    others = [unit for unit in units if unit.shape != together.shape]
+    if others and prod(together.shape) > _MOST_ITEMS:
+        return False
+    if any(unit.count > _LIGHT for unit in others):
+        return False
+    return all(unit.groups[1:] == together.groups[1:] for unit in units)
+
+
+def _fit(units: Sequence[Unit]) -> bool:
+    """Tell whether units may share a launch, and its groups repeat little."""
+    most = max(prod(unit.groups) for unit in units)
+    again = most * sum(unit.count for unit in units if unit.repeats and prod(unit.groups) < most)
+    is_little = most <= _FEW_GROUPS or (most <= _MANY_GROUPS and again <= _AGAIN)
+    return (not again or is_little) and can_share(units)
 
 
 def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
@@ -72,11 +105,11 @@ def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     if any(isinstance(insn, Barrier) for insn in plain.instructions):
         return kernel
     try:
-        launches = _launches(list(_units(plain, sizes)))
+        launches = _launches(list(units_of(plain, sizes)))
     except NotCountable:
         return kernel
     units = [unit for launch in launches for unit in launch]
-    if all(unit.fits(max(units, key=_size)) for unit in units):
+    if _fit(units):
         return kernel
     new = kernel
     try:
@@ -113,7 +146,7 @@ def on_first_axes(kernel: Kernel) -> Kernel:
         return kernel
 
 
-def _units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]:
+def units_of(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]:
     """Yield what shares loops, or memory that does not outlive a launch."""
     found: list[tuple[set[str], list[Instruction]]] = []
     own = {
@@ -138,7 +171,15 @@ def _units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]
         count = max(points(kernel, i.within_inames | i.reduction_inames, sizes) for i in insns)
         before = NO_NAMES.union(*(insn.depends_on for insn in insns)).difference(ids)
         groups, items = (_shape(kernel, inames, kind) for kind in (GroupTag, LocalTag))
-        yield Unit(ids, items, groups, count, before)
+        repeats = any(_is_repeated(kernel, insn) for insn in insns)
+        yield Unit(ids, items, groups, count, before, repeats)
+
+
+def _is_repeated(kernel: Kernel, insn: Instruction) -> bool:
+    """Tell whether an instruction is for the work items of a group, whichever that is."""
+    inames = insn.within_inames | insn.reduction_inames
+    tags = {type(kernel.tags.get(iname)) for iname in inames}
+    return LocalTag in tags and GroupTag not in tags
 
 
 def _size(unit: Unit) -> tuple[int, int]:
@@ -155,13 +196,38 @@ def _shape(kernel: Kernel, inames: frozenset[str], kind: type[GroupTag | LocalTa
 
 
 def _launches(units: list[Unit]) -> list[list[Unit]]:
-    """Return what runs together, in order: the first launch has what takes most, and what fits."""
+    """Return what runs together, in order: each launch has what takes most, and what fits."""
     found: list[list[Unit]] = []
     waiting = units
     while waiting:
         missing = {name for unit in waiting for name in unit.ids}
         ready = [unit for unit in waiting if unit.before.isdisjoint(missing.difference(unit.ids))]
-        largest = max(ready, key=_size)
-        found.append([unit for unit in ready if unit.fits(largest)])
-        waiting = [unit for unit in waiting if unit not in found[-1]]
+        launch: list[Unit] = []
+        for unit in sorted(ready, key=_size, reverse=True):
+            if not launch or _fit([*launch, unit]):
+                launch.append(unit)
+        found.append([unit for unit in ready if unit in launch])
+        waiting = [unit for unit in waiting if unit not in launch]
+    while (fewer := _fewer(found)) is not None:
+        found = fewer
     return found
+
+
+def _fewer(launches: Sequence[Sequence[Unit]]) -> list[list[Unit]] | None:
+    """Return the launches without one, whose units others have room for; None if there is none."""
+    for gone, launch in enumerate(launches):
+        new = [[] if place == gone else list(units) for place, units in enumerate(launches)]
+        if all(_is_moved(unit, gone, new) for unit in launch):
+            return [units for units in new if units]
+    return None
+
+
+def _is_moved(unit: Unit, gone: int, launches: Sequence[list[Unit]]) -> bool:
+    """Add a unit to a launch behind all that it needs, before all that needs it, if it fits."""
+    needed = [p for p, units in enumerate(launches) for u in units if unit.before & {*u.ids}]
+    needing = [p for p, units in enumerate(launches) for u in units if u.before & {*unit.ids}]
+    for place in range(max(needed, default=-1) + 1, min(needing, default=len(launches))):
+        if place != gone and _fit([*launches[place], unit]):
+            launches[place].append(unit)
+            return True
+    return False

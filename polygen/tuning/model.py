@@ -29,7 +29,7 @@ _ITEMS = (1, 2, 4, 8, 16)
 # What a work item has in flight: past it, registers are short, and fewer items are resident.
 _MOST_ITEMS, _MOST_BYTES = 8, 96
 _MOST_GROUPS = 32  # that a compute unit holds at once
-_MOST_SHARE = 3  # how much more than its share of the bandwidth a unit can take
+MOST_SHARE = 3  # how much more than its share of the bandwidth a unit can take
 _GROUP_SECONDS = 8e-8  # from one group that a compute unit begins to the next
 _USUAL_THREADS = 256
 _LITTLE_LONGER = 1.3  # and still worth a launch that is saved
@@ -212,7 +212,7 @@ def _all_groups(limits: Limits, groups: int, threads: int, alone: float, read: i
     room = units * max(1, min(limits.items_per_unit // threads, _MOST_GROUPS))
     together = min(groups, room)
     # A unit that has nothing to do leaves its share of the bandwidth to the others.
-    share = min(1.0, _MOST_SHARE * together / units)
+    share = min(1.0, MOST_SHARE * together / units)
     wave = max(alone, together * read / (share * limits.bytes_per_second))
     # Groups that come later begin as others end: only the first ones do so at the same time.
     return max(groups / together * wave, groups / units * _GROUP_SECONDS)

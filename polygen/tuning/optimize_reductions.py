@@ -35,9 +35,11 @@ from polygen.tuning.on_processors import (
     together,
     why_as_it_is,
 )
+from polygen.tuning.once import computed_once
 from polygen.tuning.parts import in_parts
 from polygen.tuning.passed_on import with_passed_on
 from polygen.tuning.prepared import beside_rows, in_the_same_loops, with_producers, with_terms
+from polygen.tuning.repeated import with_repeated
 from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
 from polygen.tuning.spread import spread
@@ -81,7 +83,9 @@ def optimize_reductions(
       their rows along different loops.  Where there is much to do, each item has several elements:
       vectors, if arrays begin where these do (their ``alignment``), or some in turn.  What is cheap
       is computed where it is used; what reads the rows of a reduction is done in its loops.  Nests
-      whose groups have one shape, and that do not need each other, share a launch.
+      whose groups have one shape, and that do not need each other, share a launch.  So do a small
+      whole reduction and what needs its result: each group computes it again, if that takes less
+      time than a launch.  Equal whole reductions are computed once.
 
     Clusters are CUDA's (the option ``clusters``), and taken if the limits have them: for OpenCL,
     make the kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``.
@@ -143,7 +147,7 @@ def optimize_reductions(
     short = with_terms(kernel)
     nests = [nest for family in families(short) for nest in family]
     simple = substituted(with_producers(short, names_of(nests)), sizes)
-    fused = in_parts(in_the_same_loops(simple, sizes), sizes, units)
+    fused = in_parts(computed_once(in_the_same_loops(simple, sizes), sizes), sizes, units)
     prepared = with_passed_on(beside_rows(fused, sizes, units))
     found = families(prepared)
     is_alone = _is_alone(prepared, found)
@@ -153,11 +157,10 @@ def optimize_reductions(
     new = prepared
     for family in found:
         new = _shared(new, family, limits, sizes, tune=tune, alike=not is_alone)
-    return (
-        kernel
-        if new is prepared and short is kernel
-        else with_launches(spread(on_first_axes(new), units, partial(_warn, new)), sizes)
-    )
+    if new is prepared and short is kernel:
+        return kernel
+    new = spread(on_first_axes(new), units, partial(_warn, new))
+    return with_launches(with_repeated(new, sizes, limits), sizes)
 
 
 def _is_alone(kernel: Kernel, found: Sequence[Family]) -> bool:

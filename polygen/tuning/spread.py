@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from polygen.errors import UserError
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, is_parallel
@@ -34,13 +35,15 @@ def spread(kernel: Kernel, units: int, tell: Callable[[str, str], None]) -> Kern
     nests = {ids: _free(kernel, ids[0]) for ids in _nests(kernel)}
     orders = {ids: order_of(kernel, ids, free) for ids, free in nests.items() if free}
     # Nests of groups of one shape share a launch.
-    in_tiles = any(order.across is not None for order in orders.values()) or _has_tiles(kernel)
+    tiles = any(order.across is not None for order in orders.values())
+    in_tiles = tiles or _has_tiles(kernel)
     device = device_of(kernel, units, _THREADS)
     lanes = _lanes_of(kernel, orders, device)
     for ids, free in nests.items():
         if free:
             try:
-                kernel = _spread(kernel, ids, free, orders[ids], device, lanes, in_tiles=in_tiles)
+                alike = in_tiles and (tiles or not _needs_a_result(kernel, ids))
+                kernel = _spread(kernel, ids, free, orders[ids], device, lanes, in_tiles=alike)
             except UserError as error:  # iterations need each other, say
                 if _iterations(kernel, free) > _FEW:
                     tell(" and ".join(f"'{name}'" for name in ids), error.what)
@@ -53,6 +56,12 @@ def _has_tiles(kernel: Kernel) -> bool:
         tag: likely_extent(kernel, i) for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
     }
     return (extents.get(LocalTag(0)), extents.get(LocalTag(1))) == (_WIDTH, _THREADS // _WIDTH)
+
+
+def _needs_a_result(kernel: Kernel, ids: Sequence[str]) -> bool:
+    """Tell whether instructions read what a reduction writes: in a launch before theirs."""
+    read = NO_NAMES.union(*(kernel.instruction(name).read_names for name in ids))
+    return any(insn.reductions for name in read for insn in kernel.writers.get(name, ()))
 
 
 def _nests(kernel: Kernel) -> Iterator[tuple[str, ...]]:

@@ -226,6 +226,24 @@ def test_an_argument_is_written_still() -> None:
     assert _texts(new) == ["b_subst(i) := 2*a[i]", "2*a[i]", "b_subst(i) + 1"]
 
 
+def test_a_number_that_is_written_as_subscript_is_no_argument() -> None:
+    knl = kernel(ONE, "b[0] = 2*a[3] {id=b}\nc[i,0] = a[i] + b[0] {id=c}\nd[i] = c[i,0]*b[0]")
+    knl = pg.add_dtypes(knl, dict.fromkeys("abc", "float64"))
+    new = pg.assignment_to_subst(pg.assignment_to_subst(knl, "b"), "c", within="insn")
+    assert _texts(new)[:2] == ["b_subst() := 2*a[3]", "c_subst(i) := a[i] + b_subst()"]
+    assert _texts(new)[-2:] == ["a[i] + b_subst()", "c_subst(i)*b_subst()"]
+    a = np.arange(5.0)
+    _, found = new(a=a, n=5)
+    for array, wanted in zip(found, ([6.0], (a + 6)[:, None], (a + 6) * 6), strict=True):
+        np.testing.assert_array_equal(array, wanted)
+
+
+def test_another_element_than_the_one_that_is_written_is_read_as_before() -> None:
+    knl = kernel(ONE, "b[1] = 2*a[3] {id=b}\nc[i] = b[0] + b[1] {id=c,dep=b}")
+    new = pg.assignment_to_subst(pg.add_dtypes(knl, dict.fromkeys("ab", "float64")), "b")
+    assert _texts(new)[-1] == "b[0] + b_subst()"
+
+
 def test_readers_in_rules() -> None:
     knl = kernel(ONE, "f(x) := t + x\n<> t = a[i] {id=t}\nout[i] = f(i) {id=out,dep=t,inames=i}")
     new = pg.assignment_to_subst(knl, "t")
@@ -254,7 +272,7 @@ def test_what_it_reads_may_change_before_it_is_read() -> None:
         ("t = a[i] {if=i > 0}\nout[i] = t {if=i > 0}", "t", NotARule, "under a condition"),
         ("b[i] = b[i] + a[i]\nout[i] = b[i]", "b", NotARule, "depends on its old one"),
         ("t = a[i]\nout[i] = 2", "t", NotARule, "nothing that reads it"),
-        ("b[i+1] = a[i]\nout[i] = b[i+1]", "b", NotARule, "is no iname"),
+        ("b[i+1] = a[i]\nout[i] = b[i+1]", "b", NotARule, "is neither an iname nor a number"),
         ("b[i,i] = a[i]\nout[i] = b[i,i]", "b", NotARule, "are one iname"),
         ("t = a[i]\nout[i] = t", "a", InvalidArgument, "lhs_name='a', which is not the name of"),
         ("t = a[i]\nout[i] = t", "tt", UnknownArgument, "no argument or temporary 'tt'"),
