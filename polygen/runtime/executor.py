@@ -17,7 +17,6 @@ from polygen.errors import WrongArgumentType, WrongDevice
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.ir.slots import fill_slot
 from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
@@ -384,10 +383,3 @@ class Executor:
 
 def _classes(args: Mapping[str, Any]) -> dict[str, type]:
     return {name: type(value) for name, value in args.items()}
-
-
-def _executor(kernel: Kernel, device: Any) -> Executor:
-    return Executor(kernel, device)
-
-
-fill_slot("executor", _executor)
