@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pickle
 import pydoc
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +81,8 @@ def test_what_a_kernel_offers_is_loaded_with_it() -> None:
 def test_public_names() -> None:
     assert pg.__all__ == sorted(pg.__all__)
     assert set(pg.__all__) <= set(dir(pg))
+    stub = Path(pg.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert pg.__all__ == ast.literal_eval(stub.partition("__all__ = ")[2])
     for name in pg.__all__:
         assert getattr(pg, name) is not None
     assert inspect.ismodule(pg.errors)
