@@ -2,8 +2,9 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
-import lazy_loader
+import lazy_loader  # pyright: ignore[reportMissingTypeStubs]  (it says no types)
 
 __version__ = "0.1.0"
 
@@ -19,6 +20,7 @@ def _homes() -> dict[str, list[str]]:
     return found
 
 
+_library: Any = lazy_loader
 _attributes = _homes()
 _submodules = _attributes.pop("")  # `errors`
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, _submodules, _attributes)
+__getattr__, __dir__, __all__ = _library.attach(__name__, _submodules, _attributes)

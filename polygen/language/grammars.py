@@ -13,10 +13,12 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import lark
 
 _FOLDER = Path(__file__).parent
+_LARK: Any = lark.Lark  # only some of whose methods say their types
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,9 @@ class _Grammar:
         release = lark.__version__.rpartition(".")[0]
         return f"lark {release}\n{' '.join(self.start)}\n{self.text()}\0".encode()
 
-    def made(self) -> lark.Lark:
+    def made(self) -> Any:
         """Return the parser, with tables that are made anew."""
-        return lark.Lark(
+        return _LARK(
             self.text(),
             parser="lalr",
             start=list(self.start),
@@ -71,14 +73,14 @@ GRAMMARS = {
 
 
 @cache
-def parser(name: str) -> lark.Lark:
-    """Return the parser for ``"instructions"``, ``"kernels"``, ``"queries"`` or ``"domains"``."""
+def parser(name: str) -> Any:
+    """Return lark's parser of ``"instructions"``, ``"kernels"``, ``"queries"`` or ``"domains"``."""
     grammar = GRAMMARS[name]
     key = grammar.key()
     kept = _tables(name).read_bytes()
     if not kept.startswith(key):
         return grammar.made()
-    return lark.Lark.load(BytesIO(kept[len(key) :]))
+    return _LARK.load(BytesIO(kept[len(key) :]))
 
 
 def _tables(name: str) -> Path:
