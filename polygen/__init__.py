@@ -6,6 +6,8 @@ from typing import Any
 
 import lazy_loader  # pyright: ignore[reportMissingTypeStubs]  (it says no types)
 
+from polygen.forks import watch_forks
+
 __version__ = "0.1.0"
 
 
@@ -24,3 +26,4 @@ _library: Any = lazy_loader
 _attributes = _homes()
 _submodules = _attributes.pop("")  # `errors`
 __getattr__, __dir__, __all__ = _library.attach(__name__, _submodules, _attributes)
+watch_forks()

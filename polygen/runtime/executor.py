@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polygen.errors import WrongArgumentType, WrongDevice
+from polygen.forks import FORKED
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
@@ -39,7 +40,7 @@ from polygen.runtime.host_arrays import (
 )
 from polygen.runtime.host_data import host_data
 from polygen.runtime.images import image_names, with_arrays, with_images
-from polygen.runtime.opencl import FORKED, Queue, is_queue, raise_forked
+from polygen.runtime.opencl import Queue, is_queue, raise_forked
 from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
