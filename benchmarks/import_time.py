@@ -39,6 +39,7 @@ class Row:
     """Something that is measured.
 
     Attributes:
+        title: what is shown.
         what: code, or the command's arguments.
         most: the ratio to the base that it may have; None if nothing is promised.
         command: whether it is the command.
@@ -46,6 +47,7 @@ class Row:
         loaded: the device libraries that it loads.
     """
 
+    title: str
     what: str
     most: float | None = None
     command: bool = False
@@ -72,7 +74,7 @@ class Row:
 
 def _show(title: str, rows: list[Row]) -> None:
     print(
-        f"{title:44} {'min':>5} {'median':>7} {'ratio':>6} {'CPU':>5} {'ratio':>6} {'at most':>8}"
+        f"{title:38} {'min':>5} {'median':>7} {'ratio':>6} {'CPU':>5} {'ratio':>6} {'at most':>8}"
     )
     base = rows[0]
     for row in rows:
@@ -81,31 +83,33 @@ def _show(title: str, rows: list[Row]) -> None:
             statistics.median(own / other for own, other in zip(found, others, strict=True))
             for found, others in ((row.wall, base.wall), (row.cpu, base.cpu))
         ]
-        what = row.what.replace("import polygen as pg; knl = ", "")
         print(
-            f"{what[:44]:44} {1e3 * min(row.wall):5.0f} {1e3 * wall:7.0f} {ratios[0]:6.2f} "
+            f"{row.title:38} {1e3 * min(row.wall):5.0f} {1e3 * wall:7.0f} {ratios[0]:6.2f} "
             f"{1e3 * cpu:5.0f} {ratios[1]:6.2f} {row.most or '':>8}  {row.loaded}"
         )
 
 
 def main() -> None:
     """Measure and print."""
-    peers = [f"import {name}" for name in ("lark", "loopy") if find_spec(name)]
+    code = f"{_MAKE}; pg.generate_code(pg.add_dtypes(knl, {{'a': 'float32'}}))"
     imports = [
-        Row(_BASE),
-        Row("import polygen", 1.5),
-        Row(_MAKE, 2.5),
-        Row(f"{_MAKE}; knl = pg.split_iname(knl, 'i', 16)"),
-        Row(f"{_MAKE}; pg.generate_code(pg.add_dtypes(knl, {{'a': 'float32'}}))"),
-        *map(Row, peers),
+        Row(_BASE, _BASE),
+        Row("import polygen", "import polygen", 1.5),
+        Row("... and a first make_kernel", _MAKE, 2.5),
+        Row("... and a first step", f"{_MAKE}; pg.split_iname(knl, 'i', 16)"),
+        Row("... and first code", code),
+        *(Row(f"import {n}", f"import {n}") for n in ("lark", "loopy") if find_spec(n)),
     ]
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, "k.pg")
         text.write_text("\n".join(KERNEL))
         script = Path(folder, "base.py")
         script.write_text(_BASE)
-        commands = [Row(f"{script}", command=True)]
-        commands.append(Row(f"-m polygen.cli show {text}", 3.0, command=True))
+        show = f"-m polygen.cli show {text}"
+        commands = [
+            Row(f"python -c '{_BASE}'", f"{script}", command=True),
+            Row("polygen show k.pg", show, 3.0, command=True),
+        ]
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder, "bytecode"))}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for _ in range(REPEATS + 1):
@@ -114,8 +118,7 @@ def main() -> None:
     for row in (*imports, *commands):
         del row.wall[0], row.cpu[0]
     _show("milliseconds", imports)
-    commands[0].what, commands[1].what = f"(a process) {_BASE}", "polygen show k.pg"
-    _show("", commands)
+    _show("from start to end", commands)
 
 
 if __name__ == "__main__":
