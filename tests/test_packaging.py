@@ -81,7 +81,8 @@ def test_wheel_holds_one_package_and_its_types(wheel: Path) -> None:
     names = names_in(wheel)
     top = {name.split("/")[0] for name in names}
     assert top == {"polygen", "polygen-0.1.0.dist-info"}
-    assert "polygen/py.typed" in names
+    assert {"polygen/py.typed", "polygen/__init__.pyi"} <= set(names)
+    assert len([name for name in names if name.endswith(".tables")]) == 4
     assert "polygen-0.1.0.dist-info/licenses/LICENSE" in names
 
 

@@ -28,7 +28,6 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
-from polygen.ir.slots import fill_slot
 from polygen.ir.tags import InameTag
 
 
@@ -305,6 +304,3 @@ class Inlining:
         if isinstance(node, ex.Reduction):
             node = replace(node, inames=tuple([self.names[i] for i in node.inames]))
         return walk.rebuild(node, tuple([self.converted(p) for p in walk.parts(node)]))
-
-
-fill_slot("inlined", inlined)

@@ -28,7 +28,6 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
-from polygen.ir.slots import fill_slot
 from polygen.ir.tags import AutoLocalTag, GroupTag, LocalTag
 
 _PARAM = isl.dim_type.param
@@ -190,8 +189,6 @@ def _renamed(flat: isl.Set, names: dict[str, str]) -> isl.Set:
     return flat
 
 
-def _space(kernel: Kernel, name: str) -> AddressSpace:
+def chosen_space(kernel: Kernel, name: str) -> AddressSpace:
+    """Return what `Kernel.address_space` does, of a temporary that is declared `auto`."""
     return choice(kernel, name).space
-
-
-fill_slot("space", _space)

@@ -7,12 +7,21 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pkgutil import resolve_name
 
-from polygen.cli import build, cache, check, diff, emit, equiv, show
 from polygen.cli.failures import FAILED, told_failure, told_warnings
 from polygen.errors import PolygenError
 
-_COMMANDS = (show, check, diff, equiv, emit, build, cache)
+# Only the one that is asked for is loaded.
+_COMMANDS = {
+    "show": "polygen.cli.show:add_command",
+    "check": "polygen.cli.check:add_command",
+    "diff": "polygen.cli.diff:add_command",
+    "equiv": "polygen.cli.equiv:add_command",
+    "emit": "polygen.cli.emit:add_command",
+    "build": "polygen.cli.build:add_command",
+    "cache": "polygen.cli.cache:add_command",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters:
         arguments: those of the command line; the process's own if they are not given.
     """
-    chosen = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    chosen = _parser(given[:1]).parse_args(given)
     try:
         with told_warnings():
             status: int = chosen.run(chosen)
@@ -48,7 +58,8 @@ def _inputs(chosen: argparse.Namespace) -> str:
     return ", ".join("<stdin>" if name == "-" else name for name in given if name) or "polygen"
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: Sequence[str]) -> argparse.ArgumentParser:
+    """Return a parser that knows a command; all of them, if it is none."""
     parser = argparse.ArgumentParser(
         prog="polygen",
         description="Kernels as text: shown, checked, compared; and what is kept on disk.",
@@ -56,6 +67,6 @@ def _parser() -> argparse.ArgumentParser:
         "short form; - is the standard input. docs/reference/command_line.md has examples.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for module in _COMMANDS:
-        module.add_command(commands)
+    for name in [name for name in command if name in _COMMANDS] or _COMMANDS:
+        resolve_name(_COMMANDS[name])(commands)
     return parser

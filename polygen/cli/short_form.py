@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+import polygen as pg
 from polygen.errors import MalformedText, PolygenError, caret
 from polygen.ir.kernel import Kernel
 from polygen.language.make_kernel import make_kernel
 from polygen.source import SourceLocation
-from polygen.transforms.add_dtypes import add_dtypes
 
 _TITLE = re.compile(r"(KERNEL|TARGET|ASSUMPTIONS|TYPES):\s*(\S.*)")
 _TYPES = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*:\s*(\w+)\s*")
@@ -51,7 +51,7 @@ def read_short(text: str, location: SourceLocation) -> Kernel:
         assumptions=said.get("assumptions", ""),
         target=said.get("target"),
     )
-    return (add_dtypes(made, parts.types) if parts.types else made).copy(location=location)
+    return (pg.add_dtypes(made, parts.types) if parts.types else made).copy(location=location)
 
 
 def _code(line: str) -> str:

@@ -6,13 +6,11 @@ import argparse
 import sys
 from typing import Any
 
+import polygen as pg
 from polygen.cli.failures import FINE
 from polygen.cli.texts import Whole, add_kernel, entry, read
-from polygen.inspection.graph import get_dot_dependency_graph
-from polygen.inspection.script import kernel_to_python
 from polygen.ir.kernel import Kernel
 from polygen.ir.options import TARGET_NAMES
-from polygen.pipeline import generate_code, lower_kernel
 
 _FORMS = {
     "code": "the source that is generated; types have to be known",
@@ -48,11 +46,11 @@ def run(chosen: argparse.Namespace) -> int:
 
 def _text(whole: Whole, form: str, target: str | None) -> str:
     if form == "code":
-        return str(generate_code(whole, target))
+        return str(pg.generate_code(whole, target))
     if form == "loops":
-        return str(lower_kernel(whole, target))
+        return str(pg.lower_kernel(whole, target))
     if form == "graph":
-        return get_dot_dependency_graph(entry(whole))
+        return pg.get_dot_dependency_graph(entry(whole))
     if form == "python":
-        return kernel_to_python(whole)
+        return pg.kernel_to_python(whole)
     return str(whole)

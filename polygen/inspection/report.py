@@ -12,7 +12,6 @@ from polygen.errors import InvalidArgument
 from polygen.inspection.limits import Limits
 from polygen.inspection.page.elements import Html, code, element, joined
 from polygen.inspection.page.highlight import highlighted
-from polygen.inspection.page.notebook import in_notebook
 from polygen.inspection.page.numbers import numbers
 from polygen.inspection.page.parts import Budget, Part, headline, parts, shown, warnings_noted
 from polygen.inspection.page.pictures import pictures
@@ -21,7 +20,6 @@ from polygen.inspection.page.style import PAGE_STYLE, STYLE
 from polygen.inspection.script import kernel_to_python
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.ir.slots import fill_slot
 from polygen.language.programs import TranslationUnit
 from polygen.source import caller_location
 
@@ -147,6 +145,3 @@ def _page(title: str, body: Html) -> str:
     )
     main = element("main", body, class_="polygen")
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{main}</body></html>\n'
-
-
-fill_slot("html", in_notebook)

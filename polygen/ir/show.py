@@ -37,7 +37,6 @@ from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
 from polygen.ir.show_sums import show_long_sums
-from polygen.ir.slots import fill_slot
 from polygen.ir.substitution import SubstitutionRule
 
 RULE = "-" * 75
@@ -297,6 +296,3 @@ def called_kernels(kernel: Kernel) -> dict[str, Kernel]:
             found |= called_kernels(call.callee)
             found[call.function] = call.callee
     return found
-
-
-fill_slot("show", show_kernel)

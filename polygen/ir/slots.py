@@ -1,26 +1,25 @@
-"""What a kernel offers although it stands below the parts that do it: they fill these in."""
+"""What a kernel offers although it stands below the parts that do it: loaded when first used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from pkgutil import resolve_name
 from typing import Any
 
-from polygen.errors import InternalError
+_HOMES = {
+    "show": "polygen.ir.show:show_kernel",
+    "inlined": "polygen.analysis.inlining:inlined",
+    "space": "polygen.analysis.spaces:chosen_space",
+    "axes": "polygen.lower.automatic:on_axes",
+    "launches": "polygen.lower.spaces:in_launches",
+    "executor": "polygen.runtime.executor:Executor",
+    "html": "polygen.inspection.page.notebook:in_notebook",
+}
 
-_SLOTS: dict[str, Callable[..., Any]] = {}
 
-
-def fill_slot(name: str, function: Callable[..., Any]) -> None:
-    """Let kernels use `function`: for ``"show"``, ``"inlined"``, ``"space"``, ``"axes"``, ..."""
-    _SLOTS[name] = function
-
-
+@cache
 def slot(name: str) -> Callable[..., Any]:
-    """Return the function that a kernel uses.
-
-    Raises:
-        InternalError: if the part of polygen that has it was not imported.
-    """
-    if name not in _SLOTS:
-        raise InternalError(f"nothing is there for '{name}'; import polygen, not parts of it")
-    return _SLOTS[name]
+    """Return the function that a kernel uses for ``"show"``, ``"inlined"``, ``"space"``, ..."""
+    found: Callable[..., Any] = resolve_name(_HOMES[name])
+    return found

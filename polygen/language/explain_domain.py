@@ -1,15 +1,17 @@
 """Where a text is not a set in isl's notation, and why."""
 
+# ruff: noqa: D102  (each method is named like the rule of domain.lark that it is for)
+
 from __future__ import annotations
 
-import functools
 import re
 from typing import Any, TypeAlias
 
 import lark
 
 from polygen.errors import MalformedDomain, NonAffineDomain, UserError
-from polygen.language.parser import explained, load_grammar, located
+from polygen.language.grammars import parser
+from polygen.language.parser import explained, located
 from polygen.language.refused import Refused
 
 _Children: TypeAlias = list[Any]
@@ -19,7 +21,7 @@ class _NotAffine(Refused):
     """A product of variables."""
 
 
-class _Constants:
+class Constants:
     """For each expression, whether it is a constant: only those may be factors and divisors."""
 
     def number(self, _children: _Children) -> bool:
@@ -81,16 +83,10 @@ def _hint(text: str, position: int) -> str | None:
     return None
 
 
-@functools.cache
-def _parser() -> lark.Lark:
-    return load_grammar(["domain.lark"], ["start"], _Constants())
-
-
 def explain_domain(text: str) -> UserError:
     """Return the error for a text that isl cannot read as a loop domain."""
     try:
-        parser: Any = _parser()
-        parser.parse(text, start="start")
+        parser("domains").parse(text, start="start")
     except _NotAffine as error:
         return located(NonAffineDomain, error.what, text, error.position, error.remedy)
     except lark.UnexpectedInput as error:

@@ -1,9 +1,10 @@
 """The lines of a printed kernel: what each of them says."""
 
+# ruff: noqa: D102  (each method is named like the rule of kernel.lark that it is for)
+
 from __future__ import annotations
 
 import ast
-import functools
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, replace
@@ -37,7 +38,6 @@ from polygen.language.instructions import make_instruction
 from polygen.language.layouts import with_layout
 from polygen.language.nodes import Nodes
 from polygen.language.parser import (
-    load_grammar,
     located,
     parse_expression,
     parse_statement,
@@ -53,7 +53,7 @@ from polygen.source import caller_location
 _Children: TypeAlias = list[Any]
 
 
-class _KernelNodes(Nodes):
+class KernelNodes(Nodes):
     """What the rules of kernel.lark stand for."""
 
     def array_argument(self, children: _Children) -> Argument:
@@ -164,12 +164,6 @@ def _merged(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items()}
 
 
-@functools.cache
-def _parser() -> lark.Lark:
-    starts = ["reduction", "argument_line", "temporary", "tag", "priority"]
-    return load_grammar(["grammar.lark", "kernel.lark"], starts, _KernelNodes())
-
-
 def _elements(token: lark.Token, dtype: DType | None, shape: tuple[Any, ...]) -> Any:
     """Return the elements of a table, in its shape."""
     start = token.start_pos or 0
@@ -194,7 +188,7 @@ def _literal(node: Any) -> Any:
 
 
 def _parse(line: str, start: str) -> Any:
-    return parse_with(_parser(), line, start, MalformedText)
+    return parse_with("kernels", line, start, MalformedText)
 
 
 def read_argument(line: str) -> Argument:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import replace
-from importlib import resources
 from typing import Any, TypeAlias, cast
 
 import lark
@@ -17,37 +15,11 @@ from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule, invocations
 from polygen.language.explain import CLOSING, expectation, found_at, hint, line_at
-from polygen.language.nodes import Nodes
+from polygen.language.grammars import parser
 from polygen.language.option_nodes import Block
 from polygen.language.refused import Refused
 from polygen.language.statement import Statement
 from polygen.source import caller_location
-
-
-def load_grammar(files: Iterable[str], start: list[str], callbacks: object) -> lark.Lark:
-    """Return a parser that calls the methods of `callbacks` instead of building trees.
-
-    Parameters:
-        files: of this folder, which make up the grammar together.
-        start: the rules that a text may be.
-        callbacks: has a method for each rule.
-    """
-    folder = resources.files("polygen.language")
-    builder: Any = callbacks
-    return lark.Lark(
-        "\n".join(folder.joinpath(file).read_text(encoding="utf-8") for file in files),
-        parser="lalr",
-        start=start,
-        transformer=builder,
-        maybe_placeholders=False,
-    )
-
-
-@functools.cache
-def _parser() -> lark.Lark:
-    return load_grammar(
-        ["grammar.lark"], ["instruction", "rule", "test", "expressions", "block"], Nodes()
-    )
 
 
 def parse_block(line: str) -> Block:
@@ -151,7 +123,7 @@ _MOST_NESTED = 100  # Python allows some 1000 calls inside of each other; what w
 
 
 def _parse(text: str, start: str, kind: type[UserError]) -> Any:
-    result = parse_with(_parser(), text, start, kind)
+    result = parse_with("instructions", text, start, kind)
     if len(text) > _MOST_NESTED:
         for node in _expressions(result):
             if walk.depth(node, _MOST_NESTED) > _MOST_NESTED:
@@ -181,19 +153,19 @@ _Remedy: TypeAlias = Callable[[str, int], str | None]
 
 
 def parse_with(
-    parser: Any, text: str, start: str, kind: type[UserError], remedy: _Remedy = hint
+    grammar: str, text: str, start: str, kind: type[UserError], remedy: _Remedy = hint
 ) -> Any:
-    """Return what `parser` makes of `text`, or raise an error of class `kind`.
+    """Return what a grammar makes of `text`, or raise an error of class `kind`.
 
     Parameters:
-        parser: of `load_grammar`.
+        grammar: the name of one, for `parser`.
         text: what is read.
         start: the rule that it is.
         kind: the class.
         remedy: takes the text and the position of an error, and returns what may help.
     """
     try:
-        return parser.parse(text, start=start)
+        return parser(grammar).parse(text, start=start)
     except Refused as error:
         raise located(kind, error.what, text, error.position, error.remedy) from None
     except lark.UnexpectedInput as error:

@@ -5,14 +5,13 @@ a pattern of names with ``*`` and ``?``, joined by ``and``, ``or``, ``not`` and 
 or pattern alone is one of ids.
 """
 
+# ruff: noqa: D102  (each method is named like the rule of query.lark that it is for)
+
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeAlias, cast
-
-import lark
 
 from polygen.errors import (
     MalformedQuery,
@@ -25,7 +24,7 @@ from polygen.errors import (
     did_you_mean,
 )
 from polygen.ir.empty import NO_NAMES
-from polygen.language.parser import load_grammar, located, parse_with
+from polygen.language.parser import located, parse_with
 from polygen.source import caller_location
 
 _Children: TypeAlias = list[Any]
@@ -64,7 +63,7 @@ def find(
             iname, variable or tag.
         NothingMatches: if it matches no instruction.
     """
-    read = parse_with(_parser(), text, "query", MalformedQuery, lambda _text, _at: _REMEDY)
+    read = parse_with("queries", text, "query", MalformedQuery, lambda _text, _at: _REMEDY)
     query = cast("_Query", read)
     found = query(_Asked(text, instructions, variables, inames, who))
     if not found:
@@ -77,11 +76,6 @@ def find(
 
 
 _REMEDY = "write queries such as 'load_*' or 'writes:a and not (iname:j or tag:setup)'"
-
-
-@functools.cache
-def _parser() -> lark.Lark:
-    return load_grammar(["query.lark"], ["query"], _Queries())
 
 
 _KINDS: dict[str, tuple[type[UserError], str]] = {
@@ -140,7 +134,7 @@ class _Asked(NamedTuple):
         return NO_NAMES.union(*(getattr(d, kind) for d in self.instructions))
 
 
-class _Queries:
+class Queries:
     """What the rules of query.lark stand for."""
 
     def any_of(self, children: _Children) -> _Query:

@@ -25,7 +25,6 @@ from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, element_strides
 from polygen.ir.remembered import per_kernel
-from polygen.ir.slots import fill_slot
 from polygen.ir.tags import AutoLocalTag, ForTag, LocalTag
 from polygen.ir.verify import verify
 from polygen.language.priorities import circle, with_priority
@@ -196,8 +195,6 @@ def _estimate(extent: ex.Expression | Auto | None) -> int:
     return _LARGE if form is None else form.evaluate(dict.fromkeys(form.names(), _LARGE))
 
 
-def _on_axes(kernel: Kernel) -> Kernel:
+def on_axes(kernel: Kernel) -> Kernel:
+    """Return what `Kernel.on_axes` does, of a kernel without rules and calls."""
     return assign_axes(with_spaces(kernel))
-
-
-fill_slot("axes", _on_axes)

@@ -17,7 +17,6 @@ from polygen.errors import UninitializedRead, UnorderedAccess
 from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
-from polygen.ir.slots import fill_slot
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.launches import host_parts
@@ -113,7 +112,7 @@ def _homes(
             yield NO_NAMES.union(*touched), outer
 
 
-def _in_launches(kernel: Kernel) -> tuple[Kernel, tuple[TreeNode, ...], Mapping[str, str]]:
+def in_launches(kernel: Kernel) -> tuple[Kernel, tuple[TreeNode, ...], Mapping[str, str]]:
     """Return what `Kernel.launches` does, of a kernel without rules and calls."""
     plain, homes, carried = _shared(with_some_types(assign_axes(with_spaces(kernel))))
     if names := declared_auto(kernel) | carried:
@@ -144,6 +143,3 @@ def _shared(kernel: Kernel) -> tuple[Kernel, dict[str, str], frozenset[str]]:
     for insn in plain.instructions:
         plain = note(with_shared_reductions(plain, (insn.id,)), origins.get(insn.id, insn.id))
     return plain, origins, frozenset(carried)
-
-
-fill_slot("launches", _in_launches)

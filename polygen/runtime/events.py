@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from polygen.errors import WrongArgumentType
-from polygen.runtime.opencl import FORKED, raise_forked
+from polygen.forks import FORKED
+from polygen.runtime.opencl import raise_forked
 from polygen.source import caller_location
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from polygen.errors import WrongArgumentType, WrongDevice
+from polygen.forks import FORKED
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.ir.slots import fill_slot
 from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
@@ -40,7 +40,7 @@ from polygen.runtime.host_arrays import (
 )
 from polygen.runtime.host_data import host_data
 from polygen.runtime.images import image_names, with_arrays, with_images
-from polygen.runtime.opencl import FORKED, Queue, is_queue, raise_forked
+from polygen.runtime.opencl import Queue, is_queue, raise_forked
 from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
@@ -384,10 +384,3 @@ class Executor:
 
 def _classes(args: Mapping[str, Any]) -> dict[str, type]:
     return {name: type(value) for name, value in args.items()}
-
-
-def _executor(kernel: Kernel, device: Any) -> Executor:
-    return Executor(kernel, device)
-
-
-fill_slot("executor", _executor)

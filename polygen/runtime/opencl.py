@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import shutil
 import sys
 import threading
@@ -18,6 +17,7 @@ from typing import Any, NoReturn, TypeAlias
 import platformdirs
 
 from polygen.errors import MisalignedArray, NoDevice, NoLinker, NoTemporaryFiles
+from polygen.forks import FORKED
 from polygen.ir.array import GlobalArg
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
@@ -34,20 +34,6 @@ OpenCLArray: TypeAlias = Any
 _NO_CACHE = "PYOPENCL_NO_CACHE"
 _ROOM = 2**20  # bytes that pyopencl's files may need
 _REMEDY = "install an OpenCL driver; for this machine's processor: pip install 'polygen[pocl]'"
-
-
-# Not empty in a process that was forked off one that had loaded a driver of OpenCL's.
-FORKED: list[bool] = []
-_DRIVERS = re.compile(r"/lib(pocl|nvidia-opencl|amdocl|intelocl|igdrcl)[^/]*$", re.MULTILINE)
-
-
-def _note_fork() -> None:
-    """Note in a forked process that it has its parent's driver without the threads of it."""
-    if "pyopencl" in sys.modules and _DRIVERS.search(Path("/proc/self/maps").read_text()):
-        FORKED.append(True)
-
-
-os.register_at_fork(after_in_child=_note_fork)
 
 
 def raise_forked() -> NoReturn:

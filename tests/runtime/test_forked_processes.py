@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 _FORKED = """
 import os, signal, traceback
 import numpy as np
@@ -64,10 +66,34 @@ usable()
 """
 
 
-def test_forked_processes() -> None:
+# The parent uses PoCL, but not through polygen, of which it has called nothing.
+_FIRST_USED_IN_THE_CHILD = """
+import os, signal, sys
+import numpy as np
+import polygen as pg
+import pyopencl as cl
+import pyopencl.array
+
+queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+(cl.array.to_device(queue, np.arange(8.0)) + 1).get()
+assert "polygen.ir" not in sys.modules
+pid = os.fork()
+if pid == 0:
+    signal.alarm(20)  # rather than wait forever
+    try:
+        pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]").executor("opencl")(a=np.arange(8.0))
+    except pg.errors.NoDevice as error:
+        os._exit("it was forked off one that uses it" not in error.what)
+    os._exit(1)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+
+
+@pytest.mark.parametrize("script", [_FORKED, _FIRST_USED_IN_THE_CHILD])
+def test_forked_processes(script: str) -> None:
     """A call that uses the parent's PoCL would wait forever for its threads."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _FORKED],
+        [sys.executable, "-W", "ignore", "-c", script],
         capture_output=True,
         check=False,
         encoding="utf-8",
