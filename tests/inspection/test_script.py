@@ -133,6 +133,7 @@ def test_what_is_no_kernel() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::polygen.errors.UnusedGroup")
+@pytest.mark.filterwarnings("ignore::polygen.errors.PriorityIgnored")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(kernels())
 def test_random_kernels(knl: pg.Kernel) -> None:
