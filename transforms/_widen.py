@@ -22,12 +22,12 @@ Values = Annotated[Any, Kind("a flat set", lambda _, v: isinstance(v, isl.Set))]
 
 def values_of(kernel: Kernel, iname: str) -> isl.Set:
     """Return the values of an iname for those of the loops around it, as a flat set."""
-    outer = _outer(kernel, iname)
+    outer = outer_of_domain(kernel, iname)
     around = with_surrounding(kernel, [iname, *outer])
     return domain_of(kernel, around).coalesce()
 
 
-def _outer(kernel: Kernel, iname: str) -> tuple[str, ...]:
+def outer_of_domain(kernel: Kernel, iname: str) -> tuple[str, ...]:
     """Return the loops around that of an iname which are in its domain."""
     home = kernel.home_domains[iname].inames
     return tuple([i for i in path_to(kernel, iname)[:-1] if i in home])
@@ -41,7 +41,7 @@ def widen(kernel: Kernel, iname: Iname, values: Values) -> Rearranged:
         DomainsDiffer: if an instruction is within inames of its domain, and not within it.
     """
     home, old = kernel.home_domains[iname], values_of(kernel, iname)
-    outer = [i for i in home.inames if i in _outer(kernel, iname)]
+    outer = [i for i in home.inames if i in outer_of_domain(kernel, iname)]
     inner = [i for i in home.inames if i != iname and i not in outer]
     for insn in kernel.expanded.instructions:
         group = insn.within_inames | insn.reduction_inames

@@ -6,13 +6,17 @@ from typing import Annotated
 
 import islpy as isl
 
-from polygen.errors import IllegalStep, InvalidArgument
+from polygen.analysis.domains import surrounding_inames
+from polygen.analysis.instances import iname_groups
+from polygen.errors import IllegalStep, InvalidArgument, NotFusible
 from polygen.ir.domain import rename_dimension, unflatten
 from polygen.ir.kernel import Kernel
+from polygen.language.priorities import with_priority
 from polygen.source import caller_location
 from polygen.transformation import Iname, Kind, transformation
 from polygen.transforms._fusible_loops import check_two_loops, differ
-from polygen.transforms._widen import values_of, widen
+from polygen.transforms._widen import outer_of_domain, values_of, widen
+from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.shift import shift
 
@@ -29,7 +33,8 @@ def fuse_loops(kernel: Kernel, first: Iname, second: Iname, by: Shift | None = N
 
     Iteration ``j`` of the second loop is done in iteration ``j + by`` of the first.  The loop
     runs over the values of both; where one of them has fewer, its instructions are guarded: by an
-    iname of their own, that has one value where they are executed.
+    iname of their own, that has one value where they are executed.  A loop around one of the two
+    alone comes inside of the fused one.
 
     Kind: order and storage.
 
@@ -37,7 +42,7 @@ def fuse_loops(kernel: Kernel, first: Iname, second: Iname, by: Shift | None = N
         1. The inames are two, they are tagged alike, no instruction and no reduction is within
            both, and the bounds of neither need the other.
         2. One loop can hold the instructions of both, as `rename_iname` requires it.
-        3. With that shift, no dependence is turned around.
+        3. With that shift, and with the loops that come inside, no dependence is turned around.
 
     Parameters:
         first: the iname that stays.
@@ -79,6 +84,7 @@ def fuse_loops(kernel: Kernel, first: Iname, second: Iname, by: Shift | None = N
             remedy="name the loop that stays, and the one that becomes a part of it",
         )
     check_two_loops(kernel, second, first)
+    kernel = _turned_outwards(kernel, first, second)
     shifts = SHIFTS if by is None else (by,)
     for candidate in shifts[:-1]:
         try:
@@ -86,6 +92,30 @@ def fuse_loops(kernel: Kernel, first: Iname, second: Iname, by: Shift | None = N
         except IllegalStep:
             continue
     return _fused(kernel, first, second, shifts[-1])
+
+
+def _turned_outwards(kernel: Kernel, first: str, second: str) -> Kernel:
+    """Put loops that only one of the two is in inside of it, where they can be once it is fused."""
+    both = {first, second}
+    around = [g for i in kernel.expanded.instructions for g in iname_groups(i) if g & both]
+    if not around:
+        return kernel
+    shared = frozenset(kernel.inames).intersection(*around)
+    for iname in (first, second):
+        outer = [i for i in outer_of_domain(kernel, iname) if i not in shared]
+        turned = with_priority(kernel, (iname, *outer)) if outer else kernel
+        needed = {*outer_of_domain(turned, iname), *surrounding_inames(kernel, iname)} - shared
+        if needed:
+            raise NotFusible(
+                f"'{first}' cannot be fused with '{second}': '{min(needed)}' has to be around "
+                f"'{iname}', and is not around all instructions of the other loop",
+                where=caller_location(),
+                excerpt=kernel.home_domains[iname].text,
+                remedy="fuse the loops around them first; or keep them apart",
+            )
+        if outer:
+            kernel = prioritize_loops(kernel, (iname, *outer))
+    return kernel
 
 
 def _fused(kernel: Kernel, first: str, second: str, by: int) -> Kernel:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
+from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.isl_affine import (
     condition_set,
     form_condition,
@@ -15,6 +16,7 @@ from polygen.analysis.isl_affine import (
     pieces,
     set_condition,
 )
+from polygen.analysis.known import known_parameters
 from polygen.analysis.needed import is_free_of_data
 from polygen.analysis.pairs import witness
 from polygen.analysis.wording import shown_values
@@ -96,11 +98,14 @@ def pad_iname(kernel: Kernel, iname: Iname, multiple: PositiveInt) -> Kernel:
     """
     kernel = expand_subst(kernel)
     home = kernel.home_domains[iname]
-    loop = _loop(kernel, home, iname)
+    known = _known(kernel, home, iname)
+    if home.flat.intersect(known).is_empty():
+        return kernel
+    loop = _loop(kernel, home, iname, known)
     new = _padded(home, loop, multiple)
     if new.intersect(kernel.assumptions.flat).is_subset(home.flat):
         return kernel
-    there = _condition(home, loop)
+    there = _condition(home, loop, known)
     by_data = not kernel.writers.keys().isdisjoint(home.parameters)
     domain = Domain(unflatten(new, home.inames))
     return kernel.copy(
@@ -135,7 +140,13 @@ class _Loop(NamedTuple):
         return found
 
 
-def _loop(kernel: Kernel, home: Domain, iname: str) -> _Loop:
+def _known(kernel: Kernel, home: Domain, iname: str) -> isl.Set:
+    """Return what is known of the sizes, and of the loops around, wherever a loop begins."""
+    outer = with_surrounding(kernel, home.inames) - {iname}
+    return known_parameters(kernel).intersect(domain_of(kernel, outer))
+
+
+def _loop(kernel: Kernel, home: Domain, iname: str, known: isl.Set) -> _Loop:
     """Return the loop that has all values of an iname, and perhaps some that are left out."""
     for insn in kernel.instructions:
         if iname in insn.reduction_inames:
@@ -143,7 +154,7 @@ def _loop(kernel: Kernel, home: Domain, iname: str) -> _Loop:
     values = unflatten(home.flat, (iname,))
     why = ""
     for around in _around(values):
-        ends = [_forms(end) for end in (around.dim_min(0), around.dim_max(0))]
+        ends = [_forms(end, known) for end in (around.dim_min(0), around.dim_max(0))]
         others = [n for forms in ends for f in forms for n in f.names() if n in home.inames]
         if not others and all(len(forms) == 1 for forms in ends):
             step = int(around.get_stride(0).to_python())
@@ -168,11 +179,13 @@ def _around(values: isl.Set) -> Iterator[isl.Set]:
     yield from (around for around in simpler if around.is_bounded())
 
 
-def _forms(end: isl.PwAff) -> dict[LinearForm, dict[str, int]]:
-    """Return the forms that a function has, with parameters for which it has each."""
+def _forms(end: isl.PwAff, known: isl.Set) -> dict[LinearForm, dict[str, int]]:
+    """Return the forms that a function has, with parameters that there may be for each."""
     found: dict[LinearForm, dict[str, int]] = {}
     for where, aff in pieces(end):
-        found.setdefault(form_of_aff(aff), witness(where))
+        possible = where.intersect(known)
+        if not possible.is_empty():
+            found.setdefault(form_of_aff(aff), witness(possible))
     return found or {LinearForm(0, {}): {}}
 
 
@@ -205,9 +218,9 @@ def _until(home: Domain, loop: _Loop, end: LinearForm) -> isl.Set:
     return project_out(home.flat, (loop.iname,)).intersect(values)
 
 
-def _condition(home: Domain, loop: _Loop) -> Expression:
+def _condition(home: Domain, loop: _Loop, known: isl.Set) -> Expression:
     """Return the condition that a value of a padded loop is one of the loop's own."""
-    box = _until(home, loop, loop.last)
+    box = _until(home, loop, loop.last).intersect(known)
     end = form_condition(loop.last - LinearForm.of_name(loop.iname))
     gaps = box.subtract(home.flat).coalesce()
     left_out = [

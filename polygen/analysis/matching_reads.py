@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 
 import islpy as isl
 
+from polygen.analysis.computed_anew import OTHER_TYPE, Anew, may_be_seen
 from polygen.analysis.context import Context, Frame, Names, at_source, unequal_set
 from polygen.analysis.data_terms import data_terms
 from polygen.analysis.dataflow import Source, overlapping
 from polygen.analysis.difference import At, Comparing, Difference, other_work, undecided, work_at
 from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.kept_types import as_stored, keeps_type, same_type
+from polygen.analysis.kept_types import keeps_type, same_type
 from polygen.analysis.lookups import for_all_values
 from polygen.analysis.origins import NOWHERE, Origins, is_access
 from polygen.analysis.pairs import witness
-from polygen.analysis.proving import limited_attempt
-from polygen.analysis.recurrences import is_recurrence
 from polygen.analysis.settled import Settled
 from polygen.analysis.vague_past import Start, VaguePasts
-from polygen.errors import ProofLimit
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.array import GlobalArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 
-_RECOMPUTED = 2  # how many in a row of those that both kernels have
-_OTHER_TYPE = (
-    "its type may not be that of what is stored in it; types that are declared may settle this"
-)
 _OTHER_WRITE = "where the conditions hold, which are data, it may be read after another write"
 
 
@@ -56,7 +49,7 @@ class Reads:
         self._comparing, self._origins = comparing, origins
         self._old, self._new = origins.old, origins.new
         self._instances, self._settled, self._names = instances, settled, names
-        self._gave_up = False  # to look for what is computed anew
+        self._anew = Anew(comparing, origins)
         self.pasts = VaguePasts(origins.old, origins.new, instances, names)
 
     def difference(self, old: Expression, new: Expression, at: Context) -> Difference | None:
@@ -271,8 +264,8 @@ class Reads:
                 found = self._follow_old(source, nodes, at)
             else:
                 found = self._both_have(source, now, nodes, at)
-                if found is not None and at.longest < _RECOMPUTED:
-                    found = self._recomputed(source, now, nodes, at, found)
+                if found is not None:
+                    found = self._anew.difference(source, now, nodes, at, found)
             if found is not None:
                 return found
         return None
@@ -304,75 +297,6 @@ class Reads:
                 return False
         return True
 
-    def _recomputed(
-        self,
-        was: Source,
-        now: Source,
-        nodes: tuple[Expression, Expression],
-        at: Context,
-        otherwise: Difference,
-    ) -> Difference | None:
-        """Look, if that is cheap, whether one kernel computes anew what the other one stored."""
-        if self._gave_up:
-            return otherwise
-        try:
-            with limited_attempt():
-                return self._computed_anew(was, now, nodes, at, otherwise)
-        except ProofLimit:
-            self._gave_up = True
-            return otherwise
-
-    def _computed_anew(
-        self,
-        was: Source,
-        now: Source,
-        nodes: tuple[Expression, Expression],
-        at: Context,
-        otherwise: Difference,
-    ) -> Difference | None:
-        # Of a recurrence, it would take all of its values.
-        old, new = nodes
-        match = self._comparing.match
-        if was.writer is not None and not is_recurrence(self._old, was.writer):
-            points = at.points.intersect(
-                at_source(now, at.new.names, self._origins.unread(self._new, now))
-            )
-            frame, points = self._origins.followed(self._old, was, at.old, points)
-            inner = Context(points, frame, at.new)
-            for value, why in _kept(self._old, old, frame, was, at):
-                if match(value, new, inner) is None:
-                    return why
-        if now.writer is not None and not is_recurrence(self._new, now.writer):
-            points = at.points.intersect(
-                at_source(was, at.old.names, self._origins.unread(self._old, was))
-            )
-            frame, points = self._origins.followed(self._new, now, at.new, points)
-            inner = Context(points, at.old, frame)
-            for value, why in _kept(self._new, new, frame, now, at):
-                if match(old, value, inner) is None:
-                    return why
-        return None if self._store_alike(was, now, nodes, at) else otherwise
-
-    def _store_alike(
-        self, was: Source, now: Source, nodes: tuple[Expression, Expression], at: Context
-    ) -> bool:
-        """Tell whether what was written is the same, whichever instances wrote it.
-
-        What they read is followed no further: it is not written.
-        """
-        if was.writer is None or now.writer is None:
-            return False
-        names = ex.name_of(nodes[0]), ex.name_of(nodes[1])
-        if not same_type(self._old, names[0], self._new, names[1]):
-            return False
-        before, points = self._origins.followed(self._old, was, at.old, at.points)
-        after, points = self._origins.followed(self._new, now, at.new, points)
-        values = before.insn.values[was.position], after.insn.values[now.position]
-        read = walk.free_variables(values[0]) | walk.free_variables(values[1])
-        if not read.isdisjoint((*self._old.writers, *self._new.writers)):
-            return False
-        return self._comparing.match(*values, Context(points, before, after)) is None
-
     def _both_have(
         self,
         was: Source,
@@ -397,7 +321,7 @@ class Reads:
         if was.writer is not None and same:
             names = ex.name_of(old), ex.name_of(new)
             if not same_type(self._old, names[0], self._new, names[1]):
-                return undecided(at.old.insn, names[1], _OTHER_TYPE)
+                return undecided(at.old.insn, names[1], OTHER_TYPE)
             pairs = pairs.intersect(self._other_instances(was.writer, before, after))
         if pairs.is_empty():
             return None
@@ -439,21 +363,9 @@ def _followed(
 ) -> Difference | None:
     """Return how what a write left in a variable differs from a value that `match` compares."""
     found: Difference | None = None
-    for value, why in _kept(kernel, read, frame, source, at):
+    for value, why in may_be_seen(kernel, read, frame, source, at):
         different = match(value)
         if different is None:
             return why
         found = found or (different if why is None else why)
     return found
-
-
-def _kept(
-    kernel: Kernel, read: Expression, frame: Frame, source: Source, at: Context
-) -> Iterator[tuple[Expression, Difference | None]]:
-    """Yield what a read may see of a write, and what speaks against that: another type."""
-    name, written = ex.name_of(read), frame.insn.values[source.position]
-    stored = as_stored(kernel, name, frame.insn.id, written)
-    if stored is not None:
-        yield stored, None
-    if stored is not written:
-        yield written, undecided(at.old.insn, name, _OTHER_TYPE)

@@ -19,7 +19,7 @@ This is done behind validation: it depends on the ranges of loops, and on what i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -158,12 +158,9 @@ class _Wraps:
             return block
         declared: list[Node] = []
         if nested < 1:
-            names = self._names(block, known, scope, declared)
-
-            def change(node: Expression) -> Expression:
-                return walk.rewrite(node, lambda part: names.get(part, part))
-
-            block = tuple([mapped(node, change) for node in block])
+            # What is divided may have divisions itself, that are numbers now.
+            while names := self._names(block, known, scope, declared):
+                block = _rewritten(block, names)
         inside = [self._inside(node, known, scope, nested) for node in block]
         return (*declared, *(node for nodes in inside for node in nodes))
 
@@ -286,10 +283,25 @@ class _Wraps:
         begin = loop.lower if low is None else self._larger(loop.lower, low.expression(), known)
         parts = [] if low is None else [replace(loop, upper=self._less(loop.upper, low, known))]
         if high is None:
-            return [*parts, replace(loop, lower=begin)]
+            most = replace(loop, lower=begin)
+            return [*parts, *(self._again(most, known) if parts else [most])]
         end = -high
-        parts.append(replace(loop, lower=begin, upper=self._less(loop.upper, end, known)))
-        return [*parts, replace(loop, lower=self._larger(begin, end.expression(), known))]
+        most = replace(loop, lower=begin, upper=self._less(loop.upper, end, known))
+        rest = replace(loop, lower=self._larger(begin, end.expression(), known))
+        return [*parts, *self._again(most, known), rest]
+
+    def _again(self, loop: Loop, known: isl.Set) -> list[Loop]:
+        """Return a part in parts, if in it the numerator of a division has no division any more."""
+        inside = self._ranges.inside(known, loop)
+        divisions = dict.fromkeys(_divisions(loop.body))
+        wraps = {n: wrap for n in divisions if (wrap := self._wrap(n, inside)) is not None}
+        decided: dict[Expression, Expression] = {
+            n: wrap.value for n, wrap in wraps.items() if wrap.only is not None
+        }
+        around = [n for n in divisions if n not in decided]
+        if not any(p in decided for n in around for p in walk.subexpressions(n.numerator)):
+            return [loop]
+        return self._parts(replace(loop, body=_rewritten(loop.body, decided)), known)
 
     def _less(self, first: Expression, second: LinearForm, known: isl.Set) -> Expression:
         other = second.expression()
@@ -309,6 +321,13 @@ def _divisions(block: Block) -> Iterator[ex.FloorDiv | ex.Remainder]:
     for node in nodes_in(block):
         for whole in expressions(node):
             yield from (part for part in walk.subexpressions(whole) if is_by_size(part))
+
+
+def _rewritten(block: Block, names: Mapping[Expression, Expression]) -> Block:
+    def change(node: Expression) -> Expression:
+        return walk.rewrite(node, lambda part: names.get(part, part))
+
+    return tuple([mapped(node, change) for node in block])
 
 
 def _may_be_apart(loop: Loop) -> bool:

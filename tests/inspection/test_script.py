@@ -132,14 +132,30 @@ def test_what_is_no_kernel() -> None:
     assert "merge" in str(caught.value.remedy)
 
 
-@pytest.mark.filterwarnings("ignore::polygen.errors.UnusedGroup")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(kernels())
-def test_random_kernels(knl: pg.Kernel) -> None:
+def _is_made_again(knl: pg.Kernel) -> None:
     with pg.without_proofs():
         again = run(pg.kernel_to_python(knl))
     assert again == knl
     assert pg.diff(knl, again) == ""
+
+
+# What a random kernel is warned of, its script is, too.
+_SAID = [f"ignore::polygen.errors.{name}" for name in ("UnusedGroup", "PriorityIgnored")]
+
+
+@pytest.mark.filterwarnings(*_SAID)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(kernels())
+def test_random_kernels(knl: pg.Kernel) -> None:
+    _is_made_again(knl)
+
+
+@pytest.mark.more
+@pytest.mark.filterwarnings(*_SAID)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(kernels())
+def test_more_random_kernels(knl: pg.Kernel) -> None:
+    _is_made_again(knl)
 
 
 # --- diff

@@ -163,7 +163,9 @@ def random_layout(random: Random, extents: list[str]) -> dict[str, Any]:
     return {"dim_tags": ", ".join(tags), "offset": unit * random.choice((0, 0, 1, 5))}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(s, marks=pytest.mark.more) for s in range(20, 60))]
+)
 def test_random_layouts(seed: int) -> None:
     random = Random(seed)
     last = random.choice("234")

@@ -169,3 +169,42 @@ def test_where_a_condition_says_it() -> None:
         u, j = field(n, m), np.arange(m)
         _, (v,) = run(u=u)
         np.testing.assert_array_equal(v, np.where(2 * j < m, u[:, 2 * j % m], 7 + j))
+
+
+TWICE = "v[i,j] = u[i,((j+1)%m+2)%m] + 2*u[i,((j-1)%m-1)%m]"
+
+
+def twice(u: Any) -> Any:
+    """Return the same, by NumPy."""
+    return np.roll(u, -3, 1) + 2 * np.roll(u, 2, 1)
+
+
+@pytest.mark.parametrize("least", [1, 2, 3])
+def test_what_is_rotated_already(least: int) -> None:
+    """The middle of the loop has no division, nor a choice, and is no strip."""
+    knl = torus(TWICE, least)
+    text = str(pg.generate_code(knl, "c"))
+    (middle,) = re.findall(r"for \(int j = 2; j < m - 3; \+\+j\)\n +(.*)", text)
+    assert "u[i * m + (j + 3)] + 2.0f * u[i * m + (j - 2)]" in middle
+    assert "number_div" not in text
+    if least == 3:
+        assert "%" not in text
+    for target in ("c", "opencl") if least == 1 else ("c",):
+        run = knl.executor(target)
+        for n, m in SIZES:
+            if min(n, m) >= least:
+                u = field(n, m)
+                _, (v,) = run(u=u)
+                np.testing.assert_array_equal(v, twice(u))
+
+
+@pytest.mark.parametrize("offsets", [(1, 1), (5, -2), (-3, 7)])
+def test_other_rotations(offsets: tuple[int, int]) -> None:
+    first, second = offsets
+    text = f"v[i,j] = u[i,((j+{first})%m+{second})%m] + u[((i+{first})%n+{second})%n,(j+1)%m]"
+    run = torus(text).executor("c")
+    for n, m in ((1, 1), (1, 2), (2, 3), (1, 5), (2, 17)):
+        u = field(n, m)
+        _, (v,) = run(u=u)
+        by = -first - second
+        np.testing.assert_array_equal(v, np.roll(u, by, 1) + np.roll(u, (by, -1), (0, 1)))

@@ -134,6 +134,47 @@ def test_loops_in_fused_loops() -> None:
     agree(knl, [{"n": n} for n in (2, 3, 5)], jammed)
 
 
+def coupled(bounds: str, *more: str, priority: str = "p, q") -> Kernel:
+    """Return a loop, and two of one domain, of which the inner one may be fused with the first."""
+    arrays = [pg.GlobalArg("b", shape="n + m"), pg.GlobalArg("c, d", shape="n, n + m")]
+    lines = ["b[i] = 2*a[i]  {id=s, dep=*}", "c[p,q] = b[q] + p  {id=u, dep=*s}", *more]
+    domains = ["{ [i]: 0<=i<n }", f"{{ [p,q]: {bounds} }}"]
+    return kernel(domains, "\n".join(lines), *arrays, loop_priority=priority, assumptions="m >= 0")
+
+
+@pytest.mark.parametrize("priority", ["p, q", "q, p"])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        "0<=p<n and 0<=q<m and (p + q) mod 2 = 0",
+        "0<=p<n and p<=q<m",
+        "1<=p<n and 0<=q<p and q<m",
+        "0<=p<n and p - 1 <= q <= p + 1 and 0<=q<m",
+    ],
+)
+def test_a_loop_around_one_of_the_two_comes_inside(bounds: str, priority: str) -> None:
+    knl = coupled(bounds, priority=priority)
+    new = pg.fuse_loops(knl, "i", "q", 0)
+    inames = [insn.within_inames for insn in new.instructions]
+    assert all("i" in each and "q" not in each for each in inames)
+    sizes = [{"n": n, "m": m} for n, m in ((1, 1), (2, 5), (5, 2), (4, 4))]
+    agree(knl, sizes, fused(0, second="q"), fused(1, second="q"))
+    agree(knl, sizes, fused(0, first="q", second="i"))
+
+
+AROUND = coupled("0<=p<n and 0<=q<m and p<=q", "d[p,0] = 3*p  {id=v, dep=*}")
+NEEDED = kernel(
+    ["{ [i]: 0<=i<n }", "{ [p]: 0<=p<n }", "{ [q]: 0<=q<=p }"],
+    "b[i] = 2*a[i]  {id=s, dep=*}\nc[p,q] = b[q]  {id=u, dep=*s}",
+)
+CARRIED = kernel(
+    ["{ [i]: 0<=i<n }", "{ [p,q]: 1<=p<n and p<=q<n }"],
+    "b[i] = 2*a[i]  {id=s, dep=*}\ne[p,q] = e[p-1,q+1] + b[q]  {id=u, dep=*s}",
+    pg.GlobalArg("e", shape="n, n+1"),
+    loop_priority="p, q",
+)
+
+
 BOTH = kernel("{ [i,j]: 0<=i,j<n }", "b[i,j] = 0.0")
 BOUNDS = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "b[i] = 0.0  {id=s}\nc[i,j] = 0.0  {id=u}")
 UNUSED = kernel(["{ [i]: 0<=i<n }", "{ [k]: 0<=k<=i }", "{ [j]: 0<=j<=k }"], "b[i] = 0.0")
@@ -157,6 +198,10 @@ BETWEEN = kernel(
         (UNUSED, ("i", "k"), DomainsDiffer, "'k' cannot be fused with 'i'"),
         (UNUSED, ("j", "i"), DomainsDiffer, "the bounds of one need the other"),
         (TOGETHER, ("i", "j", 1), DomainsDiffer, "one domain has both"),
+        (AROUND, ("i", "q"), NotFusible, "'p' has to be around 'q', and is not around all"),
+        (AROUND, ("q", "i"), NotFusible, "'p' has to be around 'q', and is not around all"),
+        (NEEDED, ("i", "q"), NotFusible, "'p' has to be around 'q', and is not around all"),
+        (CARRIED, ("i", "q", 0), IllegalStep, "would change what kernel"),
         (ALIKE, ("i", "k"), UnknownIname, "no iname 'k'"),
         (ALIKE, ("i", "i"), InvalidArgument, "'i' is named twice"),
         (ALIKE, ("i", "j", True), InvalidArgument, "by=True, which is not an integer"),

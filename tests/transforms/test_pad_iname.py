@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
@@ -20,6 +21,7 @@ from polygen.errors import (
     PolygenError,
     UnknownIname,
 )
+from polygen.ir import walk
 from polygen.ir.domain import parse_domain
 from polygen.proof import Rearranged, prove
 from tests.oracle.cases import Step, agree_in_arrays, kernel, steps
@@ -117,14 +119,12 @@ def test_a_tile_with_zeros() -> None:
             "that depends on 'q', a loop of the same domain",
         ),
         ("out[k] = a[k] {dep=z}", "k", NotPaddable, "ends with .* for m=., n=., but with .* for m"),
-        # A hull around the pieces has no end.
-        ("out[r] = 2 {dep=z}", "r", NotPaddable, "begins with 0 for n=.*, but with n for n="),
     ],
 )
 def test_refused(text: str, iname: str, kind: type[PolygenError], why: str) -> None:
     domains = [
         "{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }", "{ [k]: 0<=k<n and k<m }",
-        "{ [p,q]: 0<=p<n and p<=q<=p }", "{ [r]: n<=r<n+2 or r=0 }",
+        "{ [p,q]: 0<=p<n and p<=q<=p }",
     ]  # fmt: skip
     knl = kernel(
         domains,
@@ -261,14 +261,73 @@ def test_other_iterations_that_data_bounds_are_refused(changed: str, why: str) -
 @pytest.mark.parametrize(
     ("domain", "says"),
     [
-        ("{ [p]: n<=p<=n+2 or p=0 }", "it begins with 0 for n=0, but with n for n=-1"),
-        ("{ [p]: p=0 or p=n }", "it begins with 0 for n=1, but with n for n=0"),
-        ("{ [p]: 0<=p<=2 or 5<=p<=n }", "it ends with 2 for n=1, but with n for n=5"),
+        ("{ [p]: n<=p<=n+2 or p=0 }", r"it begins with 0 for n=\d, but with n for n=-[1-3]\n"),
+        ("{ [p]: p=0 or p=n }", r"it begins with 0 for n=\d, but with n for n=-[1-3]\n"),
+        ("{ [p]: 0<=p<=2 or 5<=p<=n }", r"it ends with 2 for n=-?[0-4], but with n for n=[5-9]\n"),
     ],
 )
 def test_pieces_that_no_constraint_bounds_together(domain: str, says: str) -> None:
     arrays = [pg.GlobalArg(name, np.float64, 40) for name in "oa"]
-    knl = pg.make_kernel(domain, "o[p] = a[p]", [*arrays, "..."], assumptions="1 <= n <= 9")
+    knl = pg.make_kernel(domain, "o[p+3] = a[p+3]", [*arrays, "..."], assumptions="-3 <= n <= 9")
+    with pytest.raises(NotPaddable, match=says):
+        pg.pad_iname(knl, "p", 4)
+
+
+@pytest.mark.parametrize("domain", ["{ [p]: n<=p<=n+2 or p=0 }", "{ [p]: p=0 or p=n }"])
+def test_pieces_whose_order_sizes_decide(domain: str) -> None:
+    arrays = [pg.GlobalArg(name, np.float64, 40) for name in "oa"]
+    knl = kernel(domain, "o[p] = 2*a[p]", *arrays, assumptions="1 <= n <= 9")
+    agree_in_arrays(knl, [{"n": n} for n in (1, 2, 3, 4, 8, 9)], padded("p", 4))
+
+
+ROWS = ["{ [r]: 4<=r<n }", "{ [p]: 0<=p<r and p<m }"]
+HALF = "3<=n<=9 and 7<=m<=9"
+
+
+@pytest.mark.parametrize(
+    ("domains", "assumptions", "possible"),
+    [
+        (["{ [p]: 0<=p<n and p<m }"], HALF, lambda n, m, r: 3 <= n <= 9 and 7 <= m <= 9),
+        (["{ [p]: 0<=p<n or m<=p<=m+1 }"], "0<=n<m<=9", lambda n, m, r: 0 <= n < m <= 9),
+        (ROWS, "0<=n<=9 and 3<=m<=6", lambda n, m, r: 4 <= r < n <= 9 and 3 <= m <= 6),
+    ],
+    ids=["least", "pieces", "rows"],
+)
+def test_sizes_that_are_named_are_possible(
+    domains: list[str], assumptions: str, possible: Callable[..., bool]
+) -> None:
+    """The two cases are for sizes that the kernel allows, and for loops around that there are."""
+    arrays = [pg.GlobalArg(name, np.float64, 40) for name in "oa"]
+    text = "o[p] = a[p] {inames=p:r}" if len(domains) > 1 else "o[p] = a[p]"
+    knl = kernel(domains, text, *arrays, assumptions=assumptions)
     with pytest.raises(NotPaddable) as caught:
         pg.pad_iname(knl, "p", 4)
-    assert says in str(caught.value)
+    told = re.findall(r" for ((?:\w=-?\d+(?:, )?)+)", str(caught.value))
+    points = [{n: int(v) for n, v in re.findall(r"(\w)=(-?\d+)", one)} for one in told]
+    assert len(points) == 2
+    assert all(possible(**{"r": 0, **point}) for point in points), told
+
+
+@pytest.mark.parametrize("around", [False, True])
+def test_one_end_where_sizes_say_which(around: bool) -> None:
+    """Of two ends, assumptions or the loop around leave one: no refusal, nor a condition."""
+    domains = ["{ [p]: 0<=p<n and p<m }"]
+    text = "<> t = 2*a[p]  {id=t}\no[p] = t + p  {dep=t}"
+    if around:
+        domains = ["{ [r]: 0<=r<n }", "{ [p]: 0<=p<r and p<m }"]
+        text = "<> t = 2*a[p]  {id=t, inames=r:p}\no[r, p] = t + p  {dep=t}"
+    shape = "n, n" if around else "n"
+    arrays = pg.GlobalArg("a", "float64", "n"), pg.GlobalArg("o", "float64", shape)
+    knl = kernel(domains, text, *arrays, assumptions="0 <= n <= m")
+    sizes = [{"n": n, "m": m} for n, m in ((0, 0), (0, 3), (1, 1), (5, 5), (4, 7), (9, 11))]
+    agree_in_arrays(knl, sizes, padded("p", 4))
+    new = pg.pad_iname(knl, "p", 4)
+    assert "m" not in new.home_domains["p"].parameters
+    assert not any("m" in walk.free_variables(p) for i in new.instructions for p in i.predicates)
+
+
+def test_a_loop_without_iterations() -> None:
+    array = pg.GlobalArg("o", "float64", 4)
+    for domain, assumed in (("{ [p]: 0<=p<n }", "n <= 0"), ("{ [p]: 0<=p<4 and p>n }", "n > 3")):
+        knl = kernel(domain, "o[p] = p", array, assumptions=assumed)
+        assert pg.pad_iname(knl, "p", 4) is knl

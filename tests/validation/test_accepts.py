@@ -43,9 +43,14 @@ def _random(seeds: range) -> int:
     return sum(len(_accepted(example)) for example in found)
 
 
-@pytest.mark.parametrize("start", range(500, 560, BATCH))
+@pytest.mark.parametrize("start", range(500, 530, BATCH))
 def test_random_kernels(start: int) -> None:
     assert _random(range(start, start + BATCH)) > BATCH  # few are not possible
+
+
+@pytest.mark.more
+def test_more_random_kernels() -> None:
+    assert _random(range(530, 600)) > 70
 
 
 @pytest.mark.parametrize("seed", (1, 66, 230, 252, 291, 515, 10_108, 10_233, 43_753))
