@@ -107,7 +107,9 @@ def pad_iname(kernel: Kernel, iname: Iname, multiple: PositiveInt) -> Kernel:
         return kernel
     there = _condition(home, loop, known)
     by_data = not kernel.writers.keys().isdisjoint(home.parameters)
-    domain = Domain(unflatten(new, home.inames))
+    mentioned = sorted(walk.free_variables(there).intersection(home.parameters))
+    sizes = isl.Set(f"[{', '.join(mentioned)}] -> {{ : }}")  # those of gaps stay sizes
+    domain = Domain(unflatten(new.align_params(sizes.get_space()), home.inames))
     return kernel.copy(
         domains=tuple([domain if d is home else d for d in kernel.domains]),
         instructions=tuple(
@@ -214,7 +216,7 @@ def _until(home: Domain, loop: _Loop, end: LinearForm) -> isl.Set:
     """Return a domain in which an iname has all values of its loop, up to another end."""
     values = loop.until(end)
     if home.inames == (loop.iname,):  # for all sizes, also those for which it had no value
-        return values.align_params(home.flat.get_space())  # sizes of gaps stay sizes
+        return values
     return project_out(home.flat, (loop.iname,)).intersect(values)
 
 

@@ -20,8 +20,9 @@ from unittest.mock import patch
 import numpy as np
 
 import polygen as pg
+from polygen.ir import kernel as ir_kernel
 from polygen.ir.kernel import Kernel
-from polygen.ir.slots import fill_slot, slot
+from polygen.ir.slots import slot
 from polygen.pipeline import generate_code
 from polygen.runtime.arguments import Call, examine, form_of
 from polygen.runtime.outputs import written_arrays
@@ -59,18 +60,19 @@ class _Recorder:
     @contextlib.contextmanager
     def listening(self) -> Generator[None]:
         """Note what is called meanwhile, and do not run it."""
-        executor = slot("executor")
-        fill_slot("executor", lambda kernel, _device: partial(self._call, kernel))
-        try:
-            with (
-                patch.object(pg, "generate_code", self._generate),
-                patch.object(np.testing, "assert_allclose", _accept),
-                patch.object(np.testing, "assert_array_equal", _accept),
-                contextlib.redirect_stdout(io.StringIO()),
-            ):
-                yield
-        finally:
-            fill_slot("executor", executor)
+        with (
+            patch.object(ir_kernel, "slot", self._slot),
+            patch.object(pg, "generate_code", self._generate),
+            patch.object(np.testing, "assert_allclose", _accept),
+            patch.object(np.testing, "assert_array_equal", _accept),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            yield
+
+    def _slot(self, name: str) -> Any:
+        if name != "executor":
+            return slot(name)
+        return lambda kernel, _device: partial(self._call, kernel)
 
     def _note(self, kernel: Kernel, key: Any, texts: Texts) -> None:
         self._known.add((kernel, key))
