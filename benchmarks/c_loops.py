@@ -22,7 +22,7 @@ import numpy as np
 
 import polygen as pg
 from polygen.runtime.c_function import load_function
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 
 N, LONG, CALLS = 1024, 1 << 20, 20
 EXAMPLE = Path(__file__).parents[1] / "examples" / "sgemm.py"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import polygen as pg
-from polygen.inspection.shown import shown_time
+from polygen.inspection.devices.shown_numbers import shown_time
 
 REPEATS = 7
 ELEMENTS = 2**26

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import polygen as pg
-from polygen.inspection.random_arguments import random_arguments
+from polygen.inspection.compare.random_arguments import random_arguments
 from polygen.runtime.c_function import load_function
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygen.analysis.determinism import check_deterministic
-from polygen.analysis.index_type import INT32, index_type
-from polygen.analysis.proving import proofs_are_on
-from polygen.analysis.unused_inames import warn_of_unused_inames
+from polygen.analysis.integers.proving import proofs_are_on
+from polygen.analysis.order.empty_loops import warn_of_unused_inames
+from polygen.analysis.typing.determinism import check_deterministic
+from polygen.analysis.typing.index_type import INT32, index_type
 from polygen.errors import SubGroupTooLarge, UserError
 from polygen.ir.collection import without_collection
 from polygen.ir.dtype import DType
@@ -23,12 +23,12 @@ from polygen.lower.program import LoopProgram
 from polygen.lower.sizes import without_size_arguments
 from polygen.lower.table_elements import with_table_elements
 from polygen.lower.wraps import without_wraps
-from polygen.targets.cuda import CUDA
-from polygen.targets.cuda_clusters import CUDA_CLUSTERS
-from polygen.targets.printer import print_program
-from polygen.targets.program import Program
-from polygen.targets.registry import get_target
-from polygen.targets.target import Target
+from polygen.targets.languages.cuda import CUDA
+from polygen.targets.languages.cuda_clusters import CUDA_CLUSTERS
+from polygen.targets.languages.registry import get_target
+from polygen.targets.languages.target import Target
+from polygen.targets.programs.printer import print_program
+from polygen.targets.programs.program import Program
 from polygen.validation.validate import validate
 
 DEFAULT_TARGET = "opencl"

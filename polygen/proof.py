@@ -1,7 +1,7 @@
 """Refusing steps that would change what a kernel computes.
 
-A step is proved to keep the meaning of the kernel (`polygen.analysis.legality` says how), or
-refused with two instances whose order it breaks.
+A step is proved to keep the meaning of the kernel (`polygen.analysis.rearrangement.legality` says
+how), or refused with two instances whose order it breaks.
 """
 
 from __future__ import annotations
@@ -10,31 +10,38 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from polygen.analysis.before import Before
-from polygen.analysis.cases import with_cases
-from polygen.analysis.choices import with_choices
-from polygen.analysis.claimable import sufficient_claims
-from polygen.analysis.equivalence import flow_difference
-from polygen.analysis.instance_map import UNMOVED, InstanceMap
-from polygen.analysis.instances import difference, not_affine
-from polygen.analysis.legality import UNORDERED, Violation, violation
-from polygen.analysis.liveness import live_variables
-from polygen.analysis.nest import loops_outside
-from polygen.analysis.new_obligations import Added, new_obligation
-from polygen.analysis.obligations import ORDERED, Obligation
-from polygen.analysis.permitted import why_none_is_permitted
-from polygen.analysis.proving import MOST_FOR_CLAIMS, limited, limited_attempt
-from polygen.analysis.realized import shares_reduction_loops
-from polygen.analysis.settled import Settled
-from polygen.analysis.sound import NOTHING, Unchanged, is_sound, keeps_sound, note_sound, unchanged
-from polygen.analysis.summation import reordered
-from polygen.analysis.wellformed import (
+from polygen.analysis.access.data_conditions import with_cases
+from polygen.analysis.access.instance_map import UNMOVED, InstanceMap
+from polygen.analysis.access.possible_claims import sufficient_claims
+from polygen.analysis.dataflow.liveness import live_variables
+from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
+from polygen.analysis.integers.proving import MOST_FOR_CLAIMS, limited, limited_attempt
+from polygen.analysis.order.loop_tree import loops_outside
+from polygen.analysis.order.reduction_statements import shares_reduction_loops
+from polygen.analysis.rearrangement.legality import UNORDERED, Violation, violation
+from polygen.analysis.rearrangement.previous_instances import Before
+from polygen.analysis.rearrangement.same_instances import difference, not_affine
+from polygen.analysis.rearrangement.summation_order import reordered
+from polygen.analysis.values.certain_writes import with_choices
+from polygen.analysis.values.equivalence import flow_difference
+from polygen.analysis.values.sound_accesses import (
+    NOTHING,
+    Unchanged,
+    is_sound,
+    keeps_sound,
+    note_sound,
+    unchanged,
+)
+from polygen.analysis.values.unaffected_variables import Settled
+from polygen.analysis.wellformed.array_bounds import check_bounds
+from polygen.analysis.wellformed.check import (
     check_permitted,
     check_result,
     check_well_formed,
     obligations,
 )
-from polygen.analysis.wellformed_bounds import check_bounds
+from polygen.analysis.wellformed.new_obligations import Added, new_obligation
+from polygen.analysis.wellformed.obligations import ORDERED, Obligation
 from polygen.errors import (
     CannotProve,
     NestingDecides,

@@ -20,6 +20,7 @@ from polygen.source import caller_location
 
 WrittenStep: TypeAlias = Sequence[Any]
 _Whole = TypeVar("_Whole", bound=Kernel | TranslationUnit)
+_PREFIX = f"{transforms.__name__}."
 
 
 @public
@@ -141,13 +142,16 @@ def _taken_apart(step: object, place: str) -> tuple[Callable[..., object], list[
             where=caller_location(),
             remedy=did_you_mean(first, known) + "; one of your own is given as a function",
         )
-    return getattr(import_module(f"polygen.transforms.{first}"), first), arguments
+    return getattr(import_module(known[first]), first), arguments
 
 
 @functools.cache
-def _transformations() -> tuple[str, ...]:
-    names = [module.name for module in pkgutil.iter_modules(transforms.__path__)]
-    return tuple([name for name in names if not name.startswith("_")])
+def _transformations() -> Mapping[str, str]:
+    """Return the module of each transformation, by name: of files in rooms, those offered."""
+    offered = frozenset(import_module("polygen").__all__)  # it imports this module
+    modules = [module.name for module in pkgutil.walk_packages(transforms.__path__, _PREFIX)]
+    by_name = {module.rpartition(".")[2]: module for module in modules}
+    return {name: module for name, module in by_name.items() if name in offered}
 
 
 def _by_kind(

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from polygen.analysis.before import Before
-from polygen.analysis.difference import END, At, Difference
-from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation
-from polygen.analysis.new_obligations import Added
-from polygen.analysis.obligations import ORDERED
-from polygen.analysis.second import OTHER
-from polygen.analysis.spaces import reason
-from polygen.analysis.summation import Reordered
+from polygen.analysis.dataflow.computed_difference import END, At, Difference
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.pairs.automatic_spaces import reason
+from polygen.analysis.rearrangement.legality import (
+    MERGED,
+    REVERSED,
+    SEPARATED,
+    UNORDERED,
+    Violation,
+)
+from polygen.analysis.rearrangement.previous_instances import Before
+from polygen.analysis.rearrangement.summation_order import Reordered
+from polygen.analysis.wellformed.new_obligations import Added
+from polygen.analysis.wellformed.obligations import ORDERED
 from polygen.errors import (
     CannotProve,
     IllegalStep,

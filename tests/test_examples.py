@@ -57,7 +57,7 @@ def test_the_demo_does_without_graphviz(
 ) -> None:
     write_files = runpy.run_path(str(FOLDER / "demo.py"))["write_files"]
     nothing = SimpleNamespace(which=lambda _name: None)
-    monkeypatch.setattr("polygen.inspection.graphviz.shutil", nothing)
+    monkeypatch.setattr("polygen.inspection.pages.graphviz.shutil", nothing)
     write_files(tmp_path)
     assert "apt install graphviz" in capsys.readouterr().out
     assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".dot"}

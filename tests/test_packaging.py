@@ -17,8 +17,8 @@ USE_POLYGEN = """
 import importlib, pathlib, pkgutil
 import polygen, polygen.transforms
 assert callable(polygen.make_kernel)
-for module in pkgutil.iter_modules(polygen.transforms.__path__):
-    importlib.import_module("polygen.transforms." + module.name)
+for module in pkgutil.walk_packages(polygen.transforms.__path__, "polygen.transforms."):
+    importlib.import_module(module.name)
     print(module.name)
 print(pathlib.Path(polygen.__file__).parent)
 print(pathlib.Path(polygen.transforms.__file__).parent)
@@ -52,8 +52,16 @@ def names_in(wheel: Path) -> list[str]:
 
 
 def transformations() -> list[str]:
-    """The modules of transforms/ as the working tree has them."""
-    return sorted(path.stem for path in (ROOT / "transforms").glob("*.py"))
+    """The files of transforms/ as the working tree has them."""
+    folder = ROOT / "transforms"
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
+
+
+def transformation_modules() -> list[str]:
+    """The names under which these are imported, without that of the package itself."""
+    paths = [Path(name).with_suffix("") for name in transformations()]
+    parts = [path.parent.parts if path.name == "__init__" else path.parts for path in paths]
+    return sorted(".".join(("polygen", "transforms", *names)) for names in parts if names)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +82,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_wheel_holds_the_transformations_once(wheel: Path) -> None:
     found = [name for name in names_in(wheel) if "transforms/" in name]
-    assert found == [f"polygen/transforms/{name}.py" for name in transformations()]
+    assert found == [f"polygen/transforms/{name}" for name in transformations()]
 
 
 def test_wheel_holds_one_package_and_its_types(wheel: Path) -> None:
@@ -101,7 +109,7 @@ def test_wheel_is_imported_from_another_folder(wheel: Path, tmp_path: Path) -> N
     *modules, package, transforms = run(
         sys.executable, "-c", USE_POLYGEN, cwd=elsewhere, PYTHONPATH=str(site)
     ).splitlines()
-    assert sorted([*modules, "__init__"]) == transformations()
+    assert sorted(modules) == transformation_modules()
     assert Path(package) == site / "polygen"
     assert Path(transforms) == site / "polygen" / "transforms"
 
@@ -166,6 +174,6 @@ def test_wheel_brings_all_that_it_needs(wheel: Path, tmp_path: Path) -> None:
     python = environment / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
     *modules, package, _ = run(python, "-c", USE_POLYGEN, cwd=tmp_path).splitlines()
-    assert sorted([*modules, "__init__"]) == transformations()
+    assert sorted(modules) == transformation_modules()
     assert environment in Path(package).parents
     shutil.rmtree(environment)

@@ -174,14 +174,18 @@ _RETURNED = Group(
     "What functions return",
     "Classes of what users are given, and do not make themselves.",
     (
-        *("targets.program.Program", "targets.program.DeviceFunction", "lower.program.LoopProgram"),
+        *(
+            "targets.programs.program.Program",
+            "targets.programs.program.DeviceFunction",
+            "lower.program.LoopProgram",
+        ),
         *("ir.options.Options", "ir.substitution.SubstitutionRule", "ir.sizes.DerivedSize"),
-        *("ir.claims.Injective", "ir.claims.Independent", "analysis.banks.BankConflicts"),
+        *("ir.claims.Injective", "ir.claims.Independent", "analysis.access.banks.BankConflicts"),
         *("runtime.device_array.DeviceArray", "runtime.events.Finished"),
         "runtime.cuda_streams.CudaEvent",
         *("ir.tags.GroupTag", "ir.tags.LocalTag", "ir.tags.AutoLocalTag", "ir.tags.UnrollTag"),
         *("ir.tags.UnrollHintTag", "ir.tags.IlpTag", "ir.tags.VectorTag", "ir.tags.ForTag"),
-        "targets.target.Target",
+        "targets.languages.target.Target",
     ),
 )
 _OWN_STEPS = Group(

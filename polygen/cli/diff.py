@@ -9,7 +9,7 @@ from typing import Any
 from polygen.cli.failures import FINE, NO
 from polygen.cli.texts import add_kernel, read
 from polygen.errors import InvalidArgument
-from polygen.inspection.difference import diff
+from polygen.inspection.compare.text_difference import diff
 
 
 def add_command(commands: Any) -> None:

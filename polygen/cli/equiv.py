@@ -9,7 +9,7 @@ from typing import Any
 from polygen.cli.diff import check_one_input
 from polygen.cli.failures import FINE, NO, UNDECIDED
 from polygen.cli.texts import add_allow_verbatim, add_kernel, entry, read
-from polygen.inspection.equivalent import DIFFERENT, EQUAL, UNKNOWN, equivalent
+from polygen.inspection.compare.equivalent import DIFFERENT, EQUAL, UNKNOWN, equivalent
 
 _STATUS = {EQUAL: FINE, DIFFERENT: NO, UNKNOWN: UNDECIDED}
 

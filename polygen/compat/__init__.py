@@ -115,7 +115,7 @@ from polygen.compat.version import MOST_RECENT_LANGUAGE_VERSION
 from polygen.ir.instruction import Assigning as MultiAssignmentBase
 from polygen.ir.instruction import Instruction as InstructionBase
 from polygen.ir.kernel import Kernel as LoopKernel
-from polygen.transforms.collect_common_factors import (
+from polygen.transforms.instructions.collect_common_factors import (
     collect_common_factors as collect_common_factors_on_increment,
 )
 

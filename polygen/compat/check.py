@@ -7,8 +7,8 @@ from typing import Any
 
 import polygen as pg
 from polygen.compat.inspection import entry
-from polygen.inspection.auto_test import Check, Pair
-from polygen.inspection.same_results import is_same
+from polygen.inspection.compare.auto_test import Check, Pair
+from polygen.inspection.compare.same_results import is_same
 from polygen.ir.public import public
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import polygen as pg
 from polygen.errors import InternalError
 from polygen.ir.public import public
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 
 _T = TypeVar("_T")
 _NO_CACHE = "POLYGEN_NO_CACHE"

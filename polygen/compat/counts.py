@@ -8,10 +8,10 @@ from typing import Any
 import polygen as pg
 from polygen.compat._ours import making
 from polygen.compat.inspection import entry
-from polygen.inspection.count_keys import CountGranularity, Op, Sync
-from polygen.inspection.count_map import CountMap
-from polygen.inspection.count_map import CountMap as ToCountMap
-from polygen.inspection.count_map import CountMap as ToCountPolynomialMap
+from polygen.inspection.counts.count_keys import CountGranularity, Op, Sync
+from polygen.inspection.counts.count_map import CountMap
+from polygen.inspection.counts.count_map import CountMap as ToCountMap
+from polygen.inspection.counts.count_map import CountMap as ToCountPolynomialMap
 
 __all__ = [
     "CountGranularity",

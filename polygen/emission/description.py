@@ -17,7 +17,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
 from polygen.lower.program import HostLoop, HostNode
-from polygen.targets.program import DeviceFunction
+from polygen.targets.programs.program import DeviceFunction
 
 FORMAT = 1  # what docs/emitting.md describes
 

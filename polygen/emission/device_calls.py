@@ -9,7 +9,7 @@ from polygen.emission.c_text import element_type, number_type
 from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar
 from polygen.ir.array import ValueArg
 from polygen.lower.program import HostLoop
-from polygen.targets.program import DeviceFunction
+from polygen.targets.programs.program import DeviceFunction
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.language.programs import TranslationUnit
 from polygen.pipeline import DEFAULT_TARGET
-from polygen.targets.registry import get_target
+from polygen.targets.languages.registry import get_target
 
 _TEXTS = Path(__file__).parent / "texts"
 _SHARED = {

@@ -18,7 +18,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.lower.program import HostLoop, HostNode, Launch
-from polygen.targets.program import DeviceFunction
+from polygen.targets.programs.program import DeviceFunction
 
 _MOST = 2**60  # what sizes of 64 bits have to be less than, so that sums of them do not overflow
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import islpy as isl
 
-from polygen.analysis.affine import linear_form
-from polygen.analysis.index_type import INT64, USUAL, index_type
-from polygen.analysis.isl_affine import set_condition
-from polygen.analysis.magnitude import MOST_FOR_INT32
-from polygen.analysis.obligations import Obligation
-from polygen.analysis.wellformed import obligations
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.integers.isl_affine import set_condition
+from polygen.analysis.typing.index_type import INT64, USUAL, index_type
+from polygen.analysis.typing.magnitude import MOST_FOR_INT32
+from polygen.analysis.wellformed.check import obligations
+from polygen.analysis.wellformed.obligations import Obligation
 from polygen.errors import CannotEmit, InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -36,7 +36,7 @@ from polygen.pipeline import build_program
 from polygen.runtime.outputs import is_fully_written, must_be_passed, written_arrays
 from polygen.runtime.separate import passed_arguments
 from polygen.runtime.sizes import size_names
-from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.programs.program import DeviceFunction, Program
 
 MOST_AXES = 8  # of an array, in the files for hosts
 

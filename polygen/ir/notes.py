@@ -14,9 +14,10 @@ class Notes(Generic[_Kernel]):
     """Notes on one kernel; what is copied from it, or pickled, has none.
 
     Attributes:
-        sound: whether its accesses are known to be sound (`polygen.analysis.sound`).
-        before: the kernel before the step that it came by, if that one was proved, or vouched for.
-        parts_of_calls: the ids of the instructions that each call stands for, by the call's id;
+        sound: whether its accesses are known to be sound
+        (`polygen.analysis.values.sound_accesses`). before: the kernel before the step that it came
+        by, if that one was proved, or vouched for. parts_of_calls: the ids of the instructions
+        that each call stands for, by the call's id;
             None until the calls are inlined.
     """
 

@@ -1,7 +1,7 @@
 """Sizes that follow from others: products, which bound loops that several became.
 
 To isl, such a size is a parameter like any other; what is known of it stands in
-`polygen.analysis.products`.
+`polygen.analysis.integers.products`.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ from typing import Any
 
 _HOMES = {
     "show": "polygen.ir.show:show_kernel",
-    "inlined": "polygen.analysis.inlining:inlined",
-    "space": "polygen.analysis.spaces:chosen_space",
+    "inlined": "polygen.analysis.expansion.inlining:inlined",
+    "space": "polygen.analysis.pairs.automatic_spaces:chosen_space",
     "axes": "polygen.lower.automatic:on_axes",
     "launches": "polygen.lower.spaces:in_launches",
     "executor": "polygen.runtime.executor:Executor",
-    "html": "polygen.inspection.page.notebook:in_notebook",
+    "html": "polygen.inspection.pages.notebook:in_notebook",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from polygen.analysis.calls import REMEDY, checked
+from polygen.analysis.typing.call_arguments import REMEDY, checked
 from polygen.errors import MalformedInstruction, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk

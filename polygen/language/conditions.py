@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polygen.analysis.affine import linear_form
+from polygen.analysis.integers.affine_forms import linear_form
 from polygen.errors import ConditionChanges
 from polygen.ir import expression as ex
 from polygen.ir import walk

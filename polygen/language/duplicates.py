@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from polygen.analysis.instance_map import at_new_instance
-from polygen.analysis.unused_inames import used_inames
+from polygen.analysis.access.instance_map import at_new_instance
+from polygen.analysis.order.empty_loops import used_inames
 from polygen.errors import InameNeeded, InameNotUsed, NameTaken, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk

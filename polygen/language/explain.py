@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Collection, Mapping
 
-from polygen.analysis.functions import FUNCTIONS
+from polygen.analysis.typing.functions import FUNCTIONS
 
 # What is written for a terminal of the grammars whose name says little.
 _SPELLINGS: Mapping[str, str] = {

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from polygen.analysis.functions import FUNCTIONS
+from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, meant_type, to_dtype

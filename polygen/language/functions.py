@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polygen.analysis.functions import FUNCTIONS
+from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.errors import MalformedText, NameTaken
 from polygen.ir import expression as ex
 from polygen.ir import walk

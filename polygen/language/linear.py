@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from polygen.analysis.affine import linear_form
-from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.known import known_parameters
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.known_facts import known_parameters
 from polygen.errors import MalformedInstruction
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from polygen import errors
-from polygen.analysis.calls import linked, unknown_kernels
-from polygen.analysis.domains import surrounding_inames
-from polygen.analysis.groups import warn_of_unused_groups
-from polygen.analysis.ignored_priorities import warn_of_ignored_priorities
-from polygen.analysis.proving import proofs_are_on
-from polygen.analysis.type_checks import check_calls
-from polygen.analysis.wellformed import check_well_formed
-from polygen.analysis.wellformed_calls import check_calls_of_kernels
+from polygen.analysis.access.domains import surrounding_inames
+from polygen.analysis.integers.proving import proofs_are_on
+from polygen.analysis.order.ignored_priorities import warn_of_ignored_priorities
+from polygen.analysis.order.instruction_groups import warn_of_unused_groups
+from polygen.analysis.typing.call_arguments import linked, unknown_kernels
+from polygen.analysis.typing.type_checks import check_calls
+from polygen.analysis.wellformed.call_requirements import check_calls_of_kernels
+from polygen.analysis.wellformed.check import check_well_formed
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.callables import ScalarCallable
 from polygen.ir.collection import without_collection

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from polygen.analysis.nonempty import of_nothing, sizes_with_something
+from polygen.analysis.access.empty_reductions import of_nothing, sizes_with_something
 from polygen.errors import EmptyReduction
 from polygen.ir.domain import Domain, intersection
 from polygen.ir.kernel import Kernel

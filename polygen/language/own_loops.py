@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from polygen.analysis.access import references
-from polygen.analysis.permitted import why_none_is_permitted
+from polygen.analysis.access.accesses import references
+from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
 from polygen.ir import walk
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel

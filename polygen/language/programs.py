@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
-from polygen.analysis.calls import linked
+from polygen.analysis.typing.call_arguments import linked
 from polygen.errors import (
     CallCycle,
     InvalidArgument,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NoReturn
 
-from polygen.analysis.domains import surrounding_inames
+from polygen.analysis.access.domains import surrounding_inames
 from polygen.errors import UnusedReductionIname
 from polygen.ir import expression as ex
 from polygen.ir import walk

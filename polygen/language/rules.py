@@ -6,7 +6,7 @@ import graphlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from polygen.analysis.functions import FUNCTIONS
+from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.errors import NameTaken
 from polygen.ir import expression as ex
 from polygen.ir import walk

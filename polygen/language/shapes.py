@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygen.analysis.footprint import GuessedShape, guess_shape
+from polygen.analysis.access.footprint import GuessedShape, guess_shape
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg

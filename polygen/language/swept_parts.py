@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygen.analysis.affine import linear_form
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.isl_affine import pw_aff_expression
-from polygen.analysis.known import known_parameters
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.integers.isl_affine import pw_aff_expression
+from polygen.analysis.integers.known_facts import known_parameters
 from polygen.errors import MalformedInstruction
 from polygen.ir import expression as ex
 from polygen.ir import walk

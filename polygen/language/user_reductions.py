@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from polygen.analysis.functions import FUNCTIONS, check_call
+from polygen.analysis.typing.functions import FUNCTIONS, check_call
 from polygen.errors import InvalidArgument, MalformedExpression, NameTaken, UnknownName
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
-from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
-from polygen.analysis.recombine import recombined
+from polygen.analysis.integers.affine_forms import FloorTerm, LinearForm, linear_form
+from polygen.analysis.integers.recombined_numbers import recombined
 from polygen.errors import InternalError, SubscriptNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk

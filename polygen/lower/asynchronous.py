@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, WaitNode, assignments
+from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, WaitNode, assignments
 from polygen.errors import NotAsynchronous
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from polygen.analysis.access import Reference, references
-from polygen.analysis.affine import linear_form
-from polygen.analysis.distance import width_of
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.proving import without_proofs
-from polygen.analysis.spaces import with_spaces
+from polygen.analysis.access.accesses import Reference, references
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.integers.proving import without_proofs
+from polygen.analysis.pairs.automatic_spaces import with_spaces
+from polygen.analysis.pairs.constant_distances import width_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
@@ -29,7 +29,7 @@ from polygen.ir.tags import AutoLocalTag, ForTag, LocalTag
 from polygen.ir.verify import verify
 from polygen.language.priorities import circle, with_priority
 from polygen.lower.bounds import constant_bounds
-from polygen.transforms.split_iname import split_iname
+from polygen.transforms.splitting.split_iname import split_iname
 
 
 def assign_axes(kernel: Kernel) -> Kernel:

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import product
 from typing import TypeAlias
 
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
+from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.instruction import Assigning, Barrier

@@ -20,9 +20,9 @@ from typing import NamedTuple, TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
-from polygen.analysis.constraint_forms import constraint_forms
-from polygen.analysis.isl_affine import form_of_aff, to_aff, to_pw_aff
+from polygen.analysis.integers.affine_forms import FloorTerm, LinearForm, linear_form
+from polygen.analysis.integers.constraint_forms import constraint_forms
+from polygen.analysis.integers.isl_affine import form_of_aff, to_aff, to_pw_aff
 from polygen.errors import InternalError, LiteralOutOfRange, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, project_out, unflatten, universe

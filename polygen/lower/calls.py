@@ -14,15 +14,20 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.calls import check_known, check_part_type, declared_types, given_by
-from polygen.analysis.explicit_types import with_explicit_types
-from polygen.analysis.index_arithmetic import is_arithmetic
-from polygen.analysis.inference import infer_types, kinds, sizes
-from polygen.analysis.inlining import parts_of_calls
-from polygen.analysis.kinds import Kind, can_assign, is_index, kind_name
-from polygen.analysis.relations import with_plain_dependencies
-from polygen.analysis.types import type_of
+from polygen.analysis.expansion.inlining import parts_of_calls
+from polygen.analysis.integers.affine_forms import LinearForm, linear_form
+from polygen.analysis.order.dependency_relations import with_plain_dependencies
+from polygen.analysis.typing.call_arguments import (
+    check_known,
+    check_part_type,
+    declared_types,
+    given_by,
+)
+from polygen.analysis.typing.explicit_types import with_explicit_types
+from polygen.analysis.typing.expression_types import type_of
+from polygen.analysis.typing.index_arithmetic import is_arithmetic
+from polygen.analysis.typing.inference import infer_types, kinds, sizes
+from polygen.analysis.typing.kinds import Kind, can_assign, is_index, kind_name
 from polygen.errors import FunctionNotPossible, TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk

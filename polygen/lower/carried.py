@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 
-from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.unknowns import is_by_size
+from polygen.analysis.integers.affine_forms import LinearForm, linear_form
+from polygen.analysis.integers.unknowns import is_by_size
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
-from polygen.analysis.constraint_forms import constraint_forms
-from polygen.analysis.domains import domain_of
-from polygen.analysis.integers import integer_parameters
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.known import known_parameters
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.integers.affine_forms import FloorTerm, LinearForm, linear_form
+from polygen.analysis.integers.constraint_forms import constraint_forms
+from polygen.analysis.integers.integer_parameters import integer_parameters
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.known_facts import known_parameters
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.cached import cached_property

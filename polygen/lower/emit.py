@@ -13,10 +13,10 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.domains import domain_of
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, WaitNode, assignments
-from polygen.analysis.pairs import less, renamed
-from polygen.analysis.shuffles import shuffles_of
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, WaitNode, assignments
+from polygen.analysis.order.shuffled_arrays import shuffles_of
+from polygen.analysis.pairs.instance_pairs import less, renamed
 from polygen.errors import InternalError, NotUnrollable
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -26,10 +26,10 @@ from dataclasses import dataclass, replace
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.affine import linear_form
-from polygen.analysis.kinds import Kind
-from polygen.analysis.known import known_parameters
-from polygen.analysis.types import type_of
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.analysis.typing.expression_types import type_of
+from polygen.analysis.typing.kinds import Kind
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygen.analysis.outermost import Outermost
-from polygen.analysis.realized import places
-from polygen.analysis.wellformed_bounds import are_inside
+from polygen.analysis.access.outermost_reductions import Outermost
+from polygen.analysis.order.reduction_statements import places
+from polygen.analysis.wellformed.array_bounds import are_inside
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -15,7 +15,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of
 from polygen.ir.tags import LocalTag
 from polygen.lower.scans import Scan, depends_on_loop, find_scan
-from polygen.transforms._local_reductions import LocalReduction, along
+from polygen.transforms.parallel_reductions.local_reductions import LocalReduction, along
 
 
 def scan_of(

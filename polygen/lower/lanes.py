@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polygen.analysis.access import references_by_name
-from polygen.analysis.copies import lanes_of
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.nest import LoopNode, TreeNode
+from polygen.analysis.access.accesses import references_by_name
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.access.storage_copies import lanes_of
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.order.loop_tree import LoopNode, TreeNode
 from polygen.errors import LanesNotConstant, VerbatimNotPossible
 from polygen.ir import expression as ex
 from polygen.ir import walk

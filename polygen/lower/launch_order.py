@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from polygen.analysis.domains import all_reads
-from polygen.analysis.groups import conflicts_with_groups, orders_of_groups
-from polygen.analysis.nest import TreeNode, assignments, statements
+from polygen.analysis.access.domains import all_reads
+from polygen.analysis.order.instruction_groups import conflicts_with_groups, orders_of_groups
+from polygen.analysis.order.loop_tree import TreeNode, assignments, statements
 from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Barrier

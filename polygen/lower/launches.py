@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode
 from polygen.errors import GridSizeNotKnown, LocalSizeNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk

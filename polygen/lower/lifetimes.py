@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygen.analysis.scratch import apart, passes_nothing
+from polygen.analysis.pairs.iteration_local import apart, passes_nothing
 from polygen.ir.kernel import Kernel
 
 

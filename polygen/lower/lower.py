@@ -10,18 +10,18 @@ from functools import partial
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.calls import functions_of
-from polygen.analysis.domains import domain_of
-from polygen.analysis.explicit_types import bounding, with_explicit_types
-from polygen.analysis.ignored_priorities import ignored_priorities, tell_ignored
-from polygen.analysis.inference import infer_types, kinds
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.known import known_parameters
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
-from polygen.analysis.parts_of_blocks import parts_of_blocks
-from polygen.analysis.relations import with_plain_dependencies
-from polygen.analysis.shuffles import shuffles_of
-from polygen.analysis.spaces import with_spaces
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.access.parts_of_blocks import parts_of_blocks
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.analysis.order.dependency_relations import with_plain_dependencies
+from polygen.analysis.order.ignored_priorities import ignored_priorities, tell_ignored
+from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
+from polygen.analysis.order.shuffled_arrays import shuffles_of
+from polygen.analysis.pairs.automatic_spaces import with_spaces
+from polygen.analysis.typing.call_arguments import functions_of
+from polygen.analysis.typing.explicit_types import bounding, with_explicit_types
+from polygen.analysis.typing.inference import infer_types, kinds
 from polygen.errors import BarrierNotPossible, InternalError, PrivateAcrossLaunches
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -42,6 +42,7 @@ from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.calls import Functions, with_functions
+from polygen.lower.dead_accumulators import without_unread
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
 from polygen.lower.lanes import known_multiples, with_lane_axes, with_lane_loops, with_vectors
@@ -62,7 +63,6 @@ from polygen.lower.shared_reductions import with_shared_reductions
 from polygen.lower.shared_scans import with_shared_scans
 from polygen.lower.sizes import with_size_arguments, without_size_arguments
 from polygen.lower.spaces import declared_auto, with_global
-from polygen.lower.unread import without_unread
 from polygen.lower.vectors import shared_vectors
 from polygen.lower.waits import exchanged
 from polygen.lower.work_items import as_loops, without_barriers

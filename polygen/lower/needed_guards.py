@@ -7,8 +7,8 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.constraint_forms import constraint_forms
-from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.integers.constraint_forms import constraint_forms
+from polygen.analysis.integers.isl_affine import condition_set
 from polygen.ir import expression as ex
 from polygen.ir.domain import universe
 from polygen.ir.expression import Expression

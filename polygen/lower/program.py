@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from polygen.analysis.kinds import Kind
+from polygen.analysis.typing.kinds import Kind
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, TemporaryVariable
 from polygen.ir.atomicity import Atomicity

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.known import known_parameters
-from polygen.analysis.unknowns import is_by_size
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.analysis.integers.unknowns import is_by_size
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.integers.isl_affine import condition_set
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.lower.program import HostLoop, Launch, Loop, LoopProgram

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from polygen.analysis.inference import kinds
-from polygen.analysis.outermost import Outermost, check_sequential
-from polygen.analysis.realized import places
-from polygen.analysis.types import reduction_types
+from polygen.analysis.access.outermost_reductions import Outermost, check_sequential
+from polygen.analysis.order.reduction_statements import places
+from polygen.analysis.typing.expression_types import reduction_types
+from polygen.analysis.typing.inference import kinds
 from polygen.errors import ComputedAnew, NotAScan
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -15,14 +15,14 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.affine import LinearForm
-from polygen.analysis.constraint_forms import constraint_forms
-from polygen.analysis.dataflow import overlapping
-from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import set_condition
-from polygen.analysis.nest import loops_outside
-from polygen.analysis.pairs import equal, greater, less, renamed
-from polygen.analysis.second import OTHER
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.dataflow.read_sources import overlapping
+from polygen.analysis.integers.affine_forms import LinearForm
+from polygen.analysis.integers.constraint_forms import constraint_forms
+from polygen.analysis.integers.isl_affine import set_condition
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.order.loop_tree import loops_outside
+from polygen.analysis.pairs.instance_pairs import equal, greater, less, renamed
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out

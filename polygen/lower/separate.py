@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.integers import integer_parameters
-from polygen.analysis.isl_affine import form_condition
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
-from polygen.analysis.separations import HalfSpace, Separation, separations_of
+from polygen.analysis.integers.affine_forms import LinearForm, linear_form
+from polygen.analysis.integers.integer_parameters import integer_parameters
+from polygen.analysis.integers.isl_affine import form_condition
+from polygen.analysis.integers.loop_separations import HalfSpace, Separation, separations_of
+from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.errors import SeparationIgnored
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -8,7 +8,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import LocalTag
 from polygen.lower.lanes import with_lane_axes
-from polygen.transforms.realize_reduction import realized
+from polygen.transforms.parallel_reductions.realize_reduction import realized
 
 
 def with_shared_reductions(kernel: Kernel, ids: Iterable[str] | None = None) -> Kernel:

@@ -24,13 +24,13 @@ from collections.abc import Callable, Iterable
 
 import islpy as isl
 
-from polygen.analysis.contributions import Staged, check_stages
-from polygen.analysis.copies import plain_first
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.inference import kinds
-from polygen.analysis.proving import proofs_are_on
-from polygen.analysis.shuffles import segment_length
-from polygen.analysis.types import reduction_types
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.access.storage_copies import plain_first
+from polygen.analysis.dataflow.contributions import Staged, check_stages
+from polygen.analysis.integers.proving import proofs_are_on
+from polygen.analysis.order.shuffled_arrays import segment_length
+from polygen.analysis.typing.expression_types import reduction_types
+from polygen.analysis.typing.inference import kinds
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
@@ -44,8 +44,8 @@ from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.lower.group_scans import GroupScan, reductions_of, scan_of_group
 from polygen.lower.lanes import with_lane_axes
 from polygen.lower.shuffled_scans import scanned
-from polygen.transforms._local_reductions import all_contribute
-from polygen.transforms._shuffled_trees import is_whole_group
+from polygen.transforms.parallel_reductions.local_reductions import all_contribute
+from polygen.transforms.parallel_reductions.shuffled_trees import is_whole_group
 
 
 def with_shared_scans(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from polygen.analysis.domains import all_reads
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
-from polygen.analysis.spaces import with_spaces
-from polygen.analysis.wellformed import obligations
+from polygen.analysis.access.domains import all_reads
+from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
+from polygen.analysis.pairs.automatic_spaces import with_spaces
+from polygen.analysis.wellformed.check import obligations
 from polygen.errors import UninitializedRead, UnorderedAccess
 from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
@@ -21,10 +21,10 @@ from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.launches import host_parts
 from polygen.lower.lifetimes import carries
+from polygen.lower.placeholder_types import with_some_types
 from polygen.lower.reductions import realize_reductions, realized_with_origins
 from polygen.lower.shared_reductions import with_shared_reductions
 from polygen.lower.shared_scans import with_shared_scans
-from polygen.lower.some_types import with_some_types
 
 
 def chosen_spaces(kernel: Kernel) -> Mapping[str, AddressSpace]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from polygen.analysis.decided import Decided, with_answers
-from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.integers.decided_conditions import Decided, with_answers
+from polygen.analysis.integers.isl_affine import condition_set
 from polygen.errors import InternalError, MixedAssignees, SubscriptNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk

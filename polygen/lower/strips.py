@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
-from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.integers.affine_forms import LinearForm, linear_form
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression

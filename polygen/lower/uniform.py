@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from polygen.analysis.domains import all_reads
-from polygen.analysis.nest import LoopNode, assignments
+from polygen.analysis.access.domains import all_reads
+from polygen.analysis.order.loop_tree import LoopNode, assignments
 from polygen.errors import BarrierNotPossible
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, loop_tree
-from polygen.analysis.spaces import with_spaces
+from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, loop_tree
+from polygen.analysis.pairs.automatic_spaces import with_spaces
 from polygen.ir.instruction import Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
+from polygen.lower.placeholder_types import with_some_types
 from polygen.lower.reductions import realize_reductions
-from polygen.lower.some_types import with_some_types
 
 
 @public

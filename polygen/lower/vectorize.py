@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polygen.analysis.domains import domain_of
-from polygen.analysis.inference import kinds
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.typing.inference import kinds
 from polygen.errors import NotVectorized
 from polygen.ir import expression as ex
 from polygen.ir import walk

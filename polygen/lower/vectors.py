@@ -12,8 +12,8 @@ from itertools import combinations_with_replacement
 
 import islpy as isl
 
-from polygen.analysis.access import Access, touched
-from polygen.analysis.pairs import equal, renamed
+from polygen.analysis.access.accesses import Access, touched
+from polygen.analysis.pairs.instance_pairs import equal, renamed
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Vector, vector_length

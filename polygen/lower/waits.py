@@ -13,18 +13,18 @@ from itertools import product
 
 import islpy as isl
 
-from polygen.analysis.access import Access, touched
-from polygen.analysis.copies import at_other_index, same_copy
-from polygen.analysis.distance import distances
-from polygen.analysis.domains import all_reads, domain_of, with_surrounding
-from polygen.analysis.indirect import may_be_equal
-from polygen.analysis.instance_map import UNMOVED
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.known import known_parameters
-from polygen.analysis.nest import TreeNode, assignments
-from polygen.analysis.pairs import equal, greater, in_conflict, less, renamed
-from polygen.analysis.second import OTHER
-from polygen.analysis.shuffles import shuffles_of
+from polygen.analysis.access.accesses import Access, touched
+from polygen.analysis.access.domains import all_reads, domain_of, with_surrounding
+from polygen.analysis.access.instance_map import UNMOVED
+from polygen.analysis.access.storage_copies import at_other_index, same_copy
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.order.loop_tree import TreeNode, assignments
+from polygen.analysis.order.shuffled_arrays import shuffles_of
+from polygen.analysis.pairs.constant_distances import distances
+from polygen.analysis.pairs.indirect_accesses import may_be_equal
+from polygen.analysis.pairs.instance_pairs import equal, greater, in_conflict, less, renamed
 from polygen.errors import InternalError, WaitNeeded
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg

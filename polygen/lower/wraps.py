@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.kinds import Counter
-from polygen.analysis.known import known_parameters
-from polygen.analysis.unknowns import is_by_size
+from polygen.analysis.integers.affine_forms import LinearForm, linear_form
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.analysis.integers.unknowns import is_by_size
+from polygen.analysis.typing.kinds import Counter
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg

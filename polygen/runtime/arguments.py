@@ -9,8 +9,8 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.index_type import INT64, index_type
-from polygen.analysis.nonempty import of_nothing, sizes_with_something
+from polygen.analysis.access.empty_reductions import of_nothing, sizes_with_something
+from polygen.analysis.typing.index_type import INT64, index_type
 from polygen.errors import (
     AssumptionViolated,
     EmptyReduction,

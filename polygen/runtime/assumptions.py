@@ -11,11 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygen.analysis.access import Access, Reference, touched
-from polygen.analysis.copies import axes
-from polygen.analysis.obligations import INSIDE, ORDERED, Obligation, shown_element, shown_reference
-from polygen.analysis.wellformed import obligations
-from polygen.analysis.wording import shown_instance, shown_values
+from polygen.analysis.access.accesses import Access, Reference, touched
+from polygen.analysis.access.storage_copies import axes
+from polygen.analysis.integers.instance_wording import shown_instance, shown_values
+from polygen.analysis.wellformed.check import obligations
+from polygen.analysis.wellformed.obligations import (
+    INSIDE,
+    ORDERED,
+    Obligation,
+    shown_element,
+    shown_reference,
+)
 from polygen.errors import ClaimViolated, ObligationUnchecked, ObligationViolated, TooManyToCheck
 from polygen.ir.array import GlobalArg
 from polygen.ir.claims import Independent, Injective

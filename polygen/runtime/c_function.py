@@ -11,7 +11,7 @@ from polygen.errors import WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.dtype import DType
 from polygen.runtime.c_compiler import load_library
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 
 CFunction: TypeAlias = Any  # ctypes creates the class of a library's functions at run time
 

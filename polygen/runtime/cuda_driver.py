@@ -16,7 +16,7 @@ from polygen.errors import DeviceLacks, NoDevice
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
 from polygen.source import caller_location
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 
 _REMEDY = "pip install 'polygen[cuda]', on a machine with an NVIDIA GPU and its driver"
 _UPDATE = "is the driver as new as NVRTC, and is there memory left on the device?"

@@ -18,7 +18,7 @@ from polygen.lower.program import Assign, Launch, LoopProgram
 from polygen.runtime.cuda_driver import Driver
 from polygen.runtime.executed import executed_in, known_value
 from polygen.runtime.grids import Step
-from polygen.targets.launches import launches_of
+from polygen.targets.programs.launches import launches_of
 
 _FIRST = 9  # the compute capability from which on a launch may begin early
 _FEW_ITEMS = 4  # times as many, and a device is full

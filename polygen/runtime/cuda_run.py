@@ -30,7 +30,7 @@ from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
-from polygen.targets.program import DeviceFunction
+from polygen.targets.programs.program import DeviceFunction
 
 
 class CudaRun:

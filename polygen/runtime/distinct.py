@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygen.analysis.overlap import find_overlap
+from polygen.analysis.access.element_overlap import find_overlap
 from polygen.errors import OverlappingElements
 from polygen.ir.kernel import Kernel
 from polygen.runtime.arrays import ArrayInfo

@@ -12,7 +12,7 @@ from polygen.ir.array import ValueArg
 from polygen.ir.cached import cached_property
 from polygen.lower.program import HostLoop, HostNode, Launch
 from polygen.runtime.evaluate import value_of
-from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.programs.program import DeviceFunction, Program
 
 _Three: TypeAlias = tuple[int, int, int]
 _AT_ONCE = 64  # launches in a piece: a driver takes them at once

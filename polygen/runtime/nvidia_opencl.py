@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 
 PLATFORM = "NVIDIA CUDA"
 _OPTION = "-cl-nv-maxrregcount="

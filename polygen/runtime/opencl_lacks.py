@@ -12,7 +12,7 @@ from polygen.errors import DeviceLacks
 from polygen.lower.program import LoopProgram
 from polygen.runtime.opencl import pyopencl
 from polygen.source import caller_location
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 
 _WIDE = "cl_khr_fp64"
 _FLOATS = "declare its arrays and scalars float32, and write numbers as in float32(0.1)"

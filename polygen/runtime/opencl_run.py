@@ -20,7 +20,7 @@ from polygen.runtime.opencl_times import Clocks, TimedQueue, timed_queue
 from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import new_buffer
 from polygen.source import caller_location
-from polygen.targets.program import DeviceFunction
+from polygen.targets.programs.program import DeviceFunction
 
 
 class Run:

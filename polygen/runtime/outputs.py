@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from polygen.analysis.access import touched
-from polygen.analysis.dataflow import sources
-from polygen.analysis.footprint import fully_written
-from polygen.analysis.pairs import users
-from polygen.analysis.scratch import unwritten
+from polygen.analysis.access.accesses import touched
+from polygen.analysis.access.footprint import fully_written
+from polygen.analysis.dataflow.read_sources import sources
+from polygen.analysis.pairs.instance_pairs import users
+from polygen.analysis.pairs.iteration_local import unwritten
 from polygen.errors import InvalidArgument, WrongArgumentType
 from polygen.ir import expression as ex
 from polygen.ir import walk

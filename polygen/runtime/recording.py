@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from polygen.ir.kernel import Kernel
 from polygen.runtime.device_errors import translated
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 
 Times: TypeAlias = tuple[float, float]  # begin and end, in seconds of `time.perf_counter`
 # Waits until a launch is over, and returns its times.

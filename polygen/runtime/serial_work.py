@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from polygen.analysis.proving import with_proofs
+from polygen.analysis.integers.proving import with_proofs
 from polygen.errors import NotParallel, UserError
 from polygen.ir.array import AddressSpace
 from polygen.ir.instruction import Instruction
@@ -19,9 +19,9 @@ from polygen.ir.told import is_news
 from polygen.lower.program import Assign, Call, Launch, LoopProgram, Verbatim
 from polygen.runtime.executed import executed_in, known_value
 from polygen.source import warn
-from polygen.targets.launches import launches_of
-from polygen.transforms._likely import likely_extent
-from polygen.transforms.tag_inames import tag_inames
+from polygen.targets.programs.launches import launches_of
+from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.loops.size_estimates import likely_extent
 
 _FEW = 1024  # times: these take as long as a launch or two
 _GROUP = 256

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polygen.analysis.affine import linear_form
+from polygen.analysis.integers.affine_forms import linear_form
 from polygen.errors import MissingArgument, SizeMismatch, WrongShape, WrongStrides
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -10,7 +10,7 @@ import threading
 
 from polygen.errors import LaunchFailed
 from polygen.source import caller_location
-from polygen.targets.program import DeviceFunction
+from polygen.targets.programs.program import DeviceFunction
 
 _FOR_OTHERS = 2**19  # Python's own calls, and what compilers keep
 _WITHOUT_LIMIT = 2**21  # what threads get from glibc where processes have no limit

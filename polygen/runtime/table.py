@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.affine import LinearForm
-from polygen.analysis.constraint_forms import constraint_forms
-from polygen.analysis.domains import domain_of, surrounding_inames
-from polygen.analysis.integers import integer_parameters
-from polygen.analysis.isl_affine import condition_set, set_condition
+from polygen.analysis.access.domains import domain_of, surrounding_inames
+from polygen.analysis.integers.affine_forms import LinearForm
+from polygen.analysis.integers.constraint_forms import constraint_forms
+from polygen.analysis.integers.integer_parameters import integer_parameters
+from polygen.analysis.integers.isl_affine import condition_set, set_condition
 from polygen.ir.domain import project_out
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel

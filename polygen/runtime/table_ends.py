@@ -15,8 +15,8 @@ from math import lcm
 
 import islpy as isl
 
-from polygen.analysis.affine import FloorTerm, LinearForm
-from polygen.analysis.constraint_forms import constraint_forms
+from polygen.analysis.integers.affine_forms import FloorTerm, LinearForm
+from polygen.analysis.integers.constraint_forms import constraint_forms
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression

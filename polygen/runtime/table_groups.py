@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygen.analysis.loose import Loose
+from polygen.analysis.pairs.unordered_pairs import Loose
 from polygen.runtime.table_values import Column, Rows
 
 

@@ -11,13 +11,21 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polygen.analysis.domains import domain_of
-from polygen.analysis.index_arithmetic import written_out
-from polygen.analysis.inference import kinds
-from polygen.analysis.isl_affine import set_condition
-from polygen.analysis.kinds import BOOL, Counter, Kind, default_dtype, join, letter, literal_kind
-from polygen.analysis.known import is_never_written
-from polygen.analysis.types import opposite_of
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.integers.isl_affine import set_condition
+from polygen.analysis.integers.known_facts import is_never_written
+from polygen.analysis.typing.expression_types import opposite_of
+from polygen.analysis.typing.index_arithmetic import written_out
+from polygen.analysis.typing.inference import kinds
+from polygen.analysis.typing.kinds import (
+    BOOL,
+    Counter,
+    Kind,
+    default_dtype,
+    join,
+    letter,
+    literal_kind,
+)
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType, computed_in

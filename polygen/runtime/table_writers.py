@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polygen.analysis.order import order_of
+from polygen.analysis.order.instance_order import order_of
 from polygen.ir import expression as ex
 from polygen.ir.any_instruction import Assigning, Instruction, Opaque
 from polygen.ir.array import GlobalArg

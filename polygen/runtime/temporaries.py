@@ -21,7 +21,7 @@ from polygen.runtime.evaluate import value_of
 from polygen.runtime.extents import extent_of
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.source import caller_location
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 
 _MOST_BYTES = 2**63 - 1
 

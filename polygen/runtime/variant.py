@@ -19,8 +19,8 @@ from polygen.runtime.c_function import CFunction, load_function
 from polygen.runtime.layouts import with_layouts
 from polygen.runtime.separate import passed_arguments
 from polygen.source import caller_location
-from polygen.targets.program import Program
-from polygen.transforms.fix_parameters import fix_parameters
+from polygen.targets.programs.program import Program
+from polygen.transforms.kernels.fix_parameters import fix_parameters
 
 
 @dataclass(frozen=True)

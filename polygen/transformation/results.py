@@ -6,10 +6,10 @@ from typing import cast
 
 import numpy as np
 
-from polygen.analysis.inlining import parts_of_calls
-from polygen.analysis.instance_map import at_new_instance
-from polygen.analysis.sound import is_sound, note_sound
-from polygen.analysis.wellformed_order import deciding_nests
+from polygen.analysis.access.instance_map import at_new_instance
+from polygen.analysis.expansion.inlining import parts_of_calls
+from polygen.analysis.values.sound_accesses import is_sound, note_sound
+from polygen.analysis.wellformed.access_order import deciding_nests
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.bounding import bounding

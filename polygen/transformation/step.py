@@ -8,12 +8,17 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
-from polygen.analysis.ignored_priorities import warn_of_ignored_priorities
-from polygen.analysis.proving import limited_step, proofs_are_on, without_proofs
-from polygen.analysis.realized import shares_reduction_loops
-from polygen.analysis.relations import moved_relations
-from polygen.analysis.sound import is_sound, keeps_sound, note_sound, only_adds_types
-from polygen.analysis.wellformed_calls import check_calls_of_kernels
+from polygen.analysis.integers.proving import limited_step, proofs_are_on, without_proofs
+from polygen.analysis.order.dependency_relations import moved_relations
+from polygen.analysis.order.ignored_priorities import warn_of_ignored_priorities
+from polygen.analysis.order.reduction_statements import shares_reduction_loops
+from polygen.analysis.values.sound_accesses import (
+    is_sound,
+    keeps_sound,
+    note_sound,
+    only_adds_types,
+)
+from polygen.analysis.wellformed.call_requirements import check_calls_of_kernels
 from polygen.ir.changed import changed
 from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel, Step

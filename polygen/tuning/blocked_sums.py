@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from math import prod
 
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.inference import infer_types, kinds
-from polygen.analysis.summation import may_reorder
-from polygen.analysis.tile import tile_axis
-from polygen.analysis.types import reduction_types
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.integers.moving_box import tile_axis
+from polygen.analysis.rearrangement.summation_order import may_reorder
+from polygen.analysis.typing.expression_types import reduction_types
+from polygen.analysis.typing.inference import infer_types, kinds
 from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.dtype import DType
@@ -23,10 +23,10 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import name_of
 from polygen.ir.substitution import expand
 from polygen.ir.tags import ForTag, is_parallel
-from polygen.transforms.realize_reduction import realize_reduction
-from polygen.transforms.separate_full_tiles import separate_full_tiles
-from polygen.transforms.split_iname import split_iname
-from polygen.transforms.split_reduction_inward import split_reduction_inward
+from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
+from polygen.transforms.reductions.split_reduction_inward import split_reduction_inward
+from polygen.transforms.splitting.separate_full_tiles import separate_full_tiles
+from polygen.transforms.splitting.split_iname import split_iname
 
 IN_A_ROW = 16  # numbers that are added up one after the other, as in NumPy
 _RADIX, _MOST = 4, 8  # sums of blocks that are one in the next level, and that may be left in a row

@@ -26,9 +26,9 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Barrier, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
-from polygen.transforms._likely import likely_extent
-from polygen.transforms.add_barrier import add_barrier
-from polygen.transforms.tag_inames import tag_inames
+from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.instructions.add_barrier import add_barrier
+from polygen.transforms.loops.size_estimates import likely_extent
 from polygen.tuning.work import points
 
 _LIGHT = 1 << 16  # instances: so few may as well run in groups that are larger than needed

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import SupportsIndex
 
-from polygen.inspection.limits import Limits
-from polygen.inspection.random_arguments import laid_out, random_arguments
+from polygen.inspection.compare.random_arguments import laid_out, random_arguments
+from polygen.inspection.devices.limits import Limits
 from polygen.ir.kernel import Kernel
 from polygen.runtime import cache as disk
 from polygen.runtime.c_compiler import find_compiler

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf, log
 
-from polygen.inspection.limits import Limits
+from polygen.inspection.devices.limits import Limits
 from polygen.tuning.work import Work
 
 _VECTOR = 32  # bytes: two loads of neighbours at once

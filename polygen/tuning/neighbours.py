@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polygen.analysis.access import Reference, references
-from polygen.analysis.strides import Address
+from polygen.analysis.access.accesses import Reference, references
+from polygen.analysis.access.strides import Address
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
-from polygen.transforms._likely import likely, likely_extent, likely_sizes
+from polygen.transforms.loops.size_estimates import likely, likely_extent, likely_sizes
 
 _READ, _WRITE = 4, 8  # what an access costs that is not side by side; else 1
 _LEAST_WIDTH, _LEAST_HEIGHT = 8, 4  # of tiles that are worth it

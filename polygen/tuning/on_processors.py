@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from polygen.analysis.affine import linear_form
-from polygen.analysis.inference import infer_types, kinds, sizes
-from polygen.analysis.recombine import recombined
-from polygen.analysis.strides import Address
-from polygen.analysis.types import reduction_types
+from polygen.analysis.access.strides import Address
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.integers.recombined_numbers import recombined
+from polygen.analysis.typing.expression_types import reduction_types
+from polygen.analysis.typing.inference import infer_types, kinds, sizes
 from polygen.errors import NoSuchReduction, NotVectorized, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -30,24 +30,24 @@ from polygen.ir.layout import element_strides, has_vectors
 from polygen.ir.reduction import name_of
 from polygen.ir.substitution import expand
 from polygen.ir.tags import GroupTag, IlpTag, LocalTag, VectorTag, is_parallel
-from polygen.transforms._memory_order import along_memory
-from polygen.transforms.coalesce_reduction import coalesce_reduction
-from polygen.transforms.duplicate_inames import duplicate_inames
-from polygen.transforms.narrow_sum import narrow_sum
-from polygen.transforms.prioritize_loops import prioritize_loops
-from polygen.transforms.privatize_temporaries_with_inames import (
+from polygen.transforms.arrays.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
-from polygen.transforms.realize_reduction import realize_reduction
-from polygen.transforms.reduce_in_parts import reduce_in_parts
-from polygen.transforms.separate_full_tiles import separate_full_tiles
-from polygen.transforms.set_options import set_options
-from polygen.transforms.set_temporary_address_space import set_temporary_address_space
-from polygen.transforms.split_argmax import split_argmax
-from polygen.transforms.split_iname import split_iname
-from polygen.transforms.split_reduction_inward import split_reduction_inward
-from polygen.transforms.tag_inames import tag_inames
-from polygen.transforms.untag_inames import untag_inames
+from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
+from polygen.transforms.inames.duplicate_inames import duplicate_inames
+from polygen.transforms.inames.prioritize_loops import prioritize_loops
+from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.inames.untag_inames import untag_inames
+from polygen.transforms.kernels.set_options import set_options
+from polygen.transforms.loops.memory_order import along_memory
+from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
+from polygen.transforms.reductions.coalesce_reduction import coalesce_reduction
+from polygen.transforms.reductions.narrow_sum import narrow_sum
+from polygen.transforms.reductions.reduce_in_parts import reduce_in_parts
+from polygen.transforms.reductions.split_argmax import split_argmax
+from polygen.transforms.reductions.split_reduction_inward import split_reduction_inward
+from polygen.transforms.splitting.separate_full_tiles import separate_full_tiles
+from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.blocked_sums import (
     IN_A_ROW,
     extent_of,

@@ -17,10 +17,10 @@ from polygen.ir import expression as ex
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
-from polygen.transforms.assignment_to_subst import assignment_to_subst
-from polygen.transforms.expand_subst import expand_subst
-from polygen.transforms.extract_subst import extract_subst
-from polygen.transforms.precompute import precompute
+from polygen.transforms.copies.precompute import precompute
+from polygen.transforms.rules.assignment_to_subst import assignment_to_subst
+from polygen.transforms.rules.expand_subst import expand_subst
+from polygen.transforms.rules.extract_subst import extract_subst
 from polygen.tuning.work import points
 
 _LITTLE = 1 << 15  # elements: more, no group reduces alone

@@ -15,14 +15,14 @@ from polygen.errors import (
     TypeNotFound,
     UserError,
 )
-from polygen.inspection.limits import Limits
+from polygen.inspection.devices.limits import Limits
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
 from polygen.source import caller_location, warn
-from polygen.transforms._likely import likely_sizes
-from polygen.transforms.coalesce_reduction import coalesce_reduction
-from polygen.transforms.parallelize_reduction import parallelize_reduction
+from polygen.transforms.loops.size_estimates import likely_sizes
+from polygen.transforms.parallel_reductions.parallelize_reduction import parallelize_reduction
+from polygen.transforms.reductions.coalesce_reduction import coalesce_reduction
 from polygen.tuning.blocked_sums import IN_A_ROW, steps_in_blocks
 from polygen.tuning.launch_plan import on_first_axes, with_launches
 from polygen.tuning.measure import fastest

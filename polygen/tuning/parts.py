@@ -17,12 +17,12 @@ from polygen.errors import NotCountable, UserError
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
-from polygen.transforms._likely import likely_extent
-from polygen.transforms._same_loops import in_one_loop
-from polygen.transforms.coalesce_reduction import coalesce_reduction
-from polygen.transforms.join_inames import join_inames
-from polygen.transforms.reduce_in_parts import reduce_in_parts
-from polygen.transforms.split_iname import split_iname
+from polygen.transforms.fusion.loop_sharing import in_one_loop
+from polygen.transforms.loops.size_estimates import likely_extent
+from polygen.transforms.reductions.coalesce_reduction import coalesce_reduction
+from polygen.transforms.reductions.reduce_in_parts import reduce_in_parts
+from polygen.transforms.splitting.join_inames import join_inames
+from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import shared_uses, strides_of
 from polygen.tuning.nests import families, names_of, reduced_by
 from polygen.tuning.prepared import in_loops_of_its_own, writes_along

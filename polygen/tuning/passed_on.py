@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
-from polygen.transforms.set_temporary_address_space import set_temporary_address_space
+from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 
 _OWN = (AddressSpace.AUTO, AddressSpace.PRIVATE)
 

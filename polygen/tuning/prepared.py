@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import SupportsIndex
 
-from polygen.analysis.access import references
+from polygen.analysis.access.accesses import references
 from polygen.errors import (
     CannotProve,
     IllegalStep,
@@ -22,12 +22,12 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
-from polygen.transforms._likely import likely_extent
-from polygen.transforms._same_loops import in_one_loop
-from polygen.transforms.duplicate_inames import duplicate_inames
-from polygen.transforms.fuse_reductions import fuse_reductions
-from polygen.transforms.propagate_reduction import propagate_reduction
-from polygen.transforms.unroll_reduction import unroll_reduction
+from polygen.transforms.fusion.loop_sharing import in_one_loop
+from polygen.transforms.inames.duplicate_inames import duplicate_inames
+from polygen.transforms.loops.size_estimates import likely_extent
+from polygen.transforms.reductions.fuse_reductions import fuse_reductions
+from polygen.transforms.reductions.propagate_reduction import propagate_reduction
+from polygen.transforms.reductions.unroll_reduction import unroll_reduction
 from polygen.tuning.neighbours import shared_uses, strides_of
 from polygen.tuning.nests import reduced_by
 from polygen.tuning.work import Work, points, work_of

@@ -14,12 +14,12 @@ from math import inf, prod
 from typing import SupportsIndex
 
 from polygen.errors import NotCountable, UserError
-from polygen.inspection.limits import Limits
+from polygen.inspection.devices.limits import Limits
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Barrier
 from polygen.ir.kernel import Kernel
-from polygen.transforms.set_temporary_address_space import set_temporary_address_space
+from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 from polygen.tuning.launch_plan import Unit, can_share, joined, units_of
 from polygen.tuning.model import MOST_SHARE
 

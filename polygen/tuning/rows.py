@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
 from typing import SupportsIndex
 
-from polygen.analysis.access import Reference, references
-from polygen.analysis.functions import conversion_type
-from polygen.analysis.index_type import index_type
-from polygen.analysis.inference import infer_types
+from polygen.analysis.access.accesses import Reference, references
+from polygen.analysis.typing.functions import conversion_type
+from polygen.analysis.typing.index_type import index_type
+from polygen.analysis.typing.inference import infer_types
 from polygen.errors import UserError
-from polygen.inspection.limits import Limits
+from polygen.inspection.devices.limits import Limits
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
@@ -20,10 +20,10 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
-from polygen.transforms.join_inames import join_inames
-from polygen.transforms.set_instruction_priority import set_instruction_priority
-from polygen.transforms.set_options import set_options
-from polygen.transforms.share_rows import share_rows
+from polygen.transforms.instructions.set_instruction_priority import set_instruction_priority
+from polygen.transforms.kernels.set_options import set_options
+from polygen.transforms.parallel_reductions.share_rows import share_rows
+from polygen.transforms.splitting.join_inames import join_inames
 from polygen.tuning.blocked_sums import steps_in_blocks
 from polygen.tuning.nests import Family, names_of, work_of_all
 from polygen.tuning.work import Work

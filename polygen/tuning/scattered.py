@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import SupportsIndex
 
-from polygen.analysis.affine import linear_form
-from polygen.analysis.inference import infer_types
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.typing.inference import infer_types
 from polygen.errors import MissingArgument, NotCountable, UserError
-from polygen.inspection.limits import Limits
+from polygen.inspection.devices.limits import Limits
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.atomicity import update_of
@@ -31,11 +31,11 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.runtime.evaluate import value_of
 from polygen.source import caller_location
-from polygen.transforms.privatize_atomics import privatize_atomics
-from polygen.transforms.separate_full_tiles import separate_full_tiles
-from polygen.transforms.split_iname import split_iname
-from polygen.transforms.tag_array_axes import tag_array_axes
-from polygen.transforms.tag_inames import tag_inames
+from polygen.transforms.arrays.tag_array_axes import tag_array_axes
+from polygen.transforms.atomics.privatize_atomics import privatize_atomics
+from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.splitting.separate_full_tiles import separate_full_tiles
+from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.on_processors import on_processors
 from polygen.tuning.work import points
 

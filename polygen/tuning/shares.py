@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from polygen.analysis.access import Reference
-from polygen.analysis.index_type import index_type
-from polygen.analysis.inference import infer_types
+from polygen.analysis.access.accesses import Reference
+from polygen.analysis.typing.index_type import index_type
+from polygen.analysis.typing.inference import infer_types
 from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import to_dtype
 from polygen.ir.kernel import Kernel
-from polygen.transforms._likely import likely_extent
+from polygen.transforms.loops.size_estimates import likely_extent
 from polygen.tuning.neighbours import shared_uses, strides_of
 
 _VECTOR = 16  # bytes that a work item reads at once

@@ -9,11 +9,11 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, is_parallel
-from polygen.transforms._likely import likely_extent
-from polygen.transforms._memory_order import along_memory
-from polygen.transforms.join_inames import join_inames
-from polygen.transforms.split_iname import split_iname
-from polygen.transforms.tag_inames import tag_inames
+from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.loops.memory_order import along_memory
+from polygen.transforms.loops.size_estimates import likely_extent
+from polygen.transforms.splitting.join_inames import join_inames
+from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import Order, order_of, side_by_side
 from polygen.tuning.shares import Device, device_of, in_turns, lanes_along
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import SupportsIndex
 
-from polygen.analysis.access import references
+from polygen.analysis.access.accesses import references
 from polygen.errors import (
     CannotProve,
     IllegalStep,
@@ -24,11 +24,11 @@ from polygen.ir import walk
 from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
-from polygen.transforms.add_dependency import add_dependency
-from polygen.transforms.assignment_to_subst import assignment_to_subst
-from polygen.transforms.expand_subst import expand_subst
-from polygen.transforms.remove_dependency import remove_dependency
-from polygen.transforms.remove_unused_inames import remove_unused_inames
+from polygen.transforms.inames.remove_unused_inames import remove_unused_inames
+from polygen.transforms.instructions.add_dependency import add_dependency
+from polygen.transforms.instructions.remove_dependency import remove_dependency
+from polygen.transforms.rules.assignment_to_subst import assignment_to_subst
+from polygen.transforms.rules.expand_subst import expand_subst
 from polygen.tuning.work import points
 
 _MOST_NODES = 200  # of an expression: what is longer is hard to read, and compilers take long

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-from polygen.analysis.access import Reference, references
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.functions import conversion_type
-from polygen.analysis.index_type import index_type
-from polygen.analysis.inference import infer_types
-from polygen.analysis.strides import Address
+from polygen.analysis.access.accesses import Reference, references
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.access.strides import Address
+from polygen.analysis.typing.functions import conversion_type
+from polygen.analysis.typing.index_type import index_type
+from polygen.analysis.typing.inference import infer_types
 from polygen.errors import NotCountable
-from polygen.inspection.counts import count_of
+from polygen.inspection.counts.count import count_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
-from polygen.analysis.kinds import Kind
-from polygen.analysis.types import reduction_types
+from polygen.analysis.typing.expression_types import reduction_types
+from polygen.analysis.typing.kinds import Kind
 from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
 from polygen.ir import walk

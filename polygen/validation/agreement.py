@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from polygen.analysis.decided import Decided
-from polygen.analysis.integers import integer_parameters
+from polygen.analysis.integers.decided_conditions import Decided
+from polygen.analysis.integers.integer_parameters import integer_parameters
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.decided import with_answers
-from polygen.analysis.isl_affine import to_aff
+from polygen.analysis.integers.decided_conditions import with_answers
+from polygen.analysis.integers.isl_affine import to_aff
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.empty import new_dict

@@ -1,19 +1,19 @@
 """A work item finds in its copy of a temporary what the kernel says is there.
 
 Which copy of a private or local temporary an instance touches is the distance of its iname from
-the first value that this ever has (`polygen.analysis.copies`).  Where several inames are on one
-axis, the program has to count their distances from the same values, or from others that are as
-far apart.
+the first value that this ever has (`polygen.analysis.access.storage_copies`).  Where several
+inames are on one axis, the program has to count their distances from the same values, or from
+others that are as far apart.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
 
-from polygen.analysis.copies import FIRST, first_of, has_copies
-from polygen.analysis.domains import all_reads
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.pairs import witness
+from polygen.analysis.access.domains import all_reads
+from polygen.analysis.access.storage_copies import FIRST, first_of, has_copies
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.pairs.instance_pairs import witness
 from polygen.errors import WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression

@@ -14,10 +14,10 @@ from itertools import product
 
 import islpy as isl
 
-from polygen.analysis.domains import all_reads
-from polygen.analysis.order import Piece
-from polygen.analysis.pairs import Conflict, conflicts, piece_set, renamed, witness
-from polygen.analysis.second import OTHER
+from polygen.analysis.access.domains import all_reads
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.order.instance_order import Piece
+from polygen.analysis.pairs.instance_pairs import Conflict, conflicts, piece_set, renamed, witness
 from polygen.errors import WrongOrder
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import flat_names, project_out, universe

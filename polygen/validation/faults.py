@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from polygen.analysis.second import OTHER
+from polygen.analysis.integers.second_instance import OTHER
 from polygen.errors import WrongLoopProgram
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel

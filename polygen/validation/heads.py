@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterator
 
 import islpy as isl
 
-from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.pairs import witness
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.pairs.instance_pairs import witness
 from polygen.errors import UnsafeCondition, WrongOrder
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -17,10 +17,10 @@ from itertools import combinations
 
 import islpy as isl
 
-from polygen.analysis.decided import Decided, with_answers
-from polygen.analysis.domains import domain_of
-from polygen.analysis.pairs import greater, less, witness
-from polygen.analysis.second import OTHER
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.integers.decided_conditions import Decided, with_answers
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.pairs.instance_pairs import greater, less, witness
 from polygen.errors import WrongInstances
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import reduce
 
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.inference import sizes
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.typing.inference import sizes
 from polygen.errors import WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg, TemporaryVariable

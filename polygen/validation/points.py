@@ -7,7 +7,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.integers.isl_affine import condition_set
 from polygen.errors import WrongInstances
 from polygen.ir import expression as ex
 from polygen.ir.domain import universe

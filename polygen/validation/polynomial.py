@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any, TypeAlias
 
-from polygen.analysis.affine import FloorTerm, LinearForm
+from polygen.analysis.integers.affine_forms import FloorTerm, LinearForm
 
 Monomial: TypeAlias = tuple[Any, ...]
 Polynomial: TypeAlias = dict[Monomial, int]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.pairs import witness
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.pairs.instance_pairs import witness
 from polygen.errors import WrongOrder, WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg, ValueArg

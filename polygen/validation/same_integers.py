@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polygen.analysis.isl_affine import to_aff
+from polygen.analysis.integers.isl_affine import to_aff
 from polygen.validation.polynomial import (
     Floor,
     Monomial,

@@ -13,12 +13,12 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.dataflow import overlapping
-from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import pw_aff_expression, set_condition
-from polygen.analysis.pairs import equal, greater, less, renamed, witness
-from polygen.analysis.realized import places
-from polygen.analysis.second import OTHER
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.dataflow.read_sources import overlapping
+from polygen.analysis.integers.isl_affine import pw_aff_expression, set_condition
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.order.reduction_statements import places
+from polygen.analysis.pairs.instance_pairs import equal, greater, less, renamed, witness
 from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from polygen.analysis.order import Piece
+from polygen.analysis.order.instance_order import Piece
 from polygen.ir.array import AddressSpace
 from polygen.lower.program import Barrier, Wait
 from polygen.validation.copy_of import Copy

@@ -17,8 +17,8 @@ from typing import NoReturn, TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflicts, equal, less, renamed, witness
+from polygen.analysis.order.instance_order import order_of
+from polygen.analysis.pairs.instance_pairs import conflicts, equal, less, renamed, witness
 from polygen.errors import WrongOrder
 from polygen.ir.bounding import bounding
 from polygen.ir.domain import flat_names, project_out

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from polygen.analysis.access import references, touched
-from polygen.analysis.inference import kinds
-from polygen.analysis.kinds import same_kind
-from polygen.analysis.pairs import users
-from polygen.analysis.parts_of_blocks import AXIS
-from polygen.analysis.scratch import apart, passes_nothing
+from polygen.analysis.access.accesses import references, touched
+from polygen.analysis.access.parts_of_blocks import AXIS
+from polygen.analysis.pairs.instance_pairs import users
+from polygen.analysis.pairs.iteration_local import apart, passes_nothing
+from polygen.analysis.typing.inference import kinds
+from polygen.analysis.typing.kinds import same_kind
 from polygen.errors import WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, TemporaryVariable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from polygen.analysis.access import touched
+from polygen.analysis.access.accesses import touched
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel

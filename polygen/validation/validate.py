@@ -5,8 +5,8 @@ Nothing here was used to make the program, but the analysis that says what a ker
 
 from __future__ import annotations
 
-from polygen.analysis.calls import functions_of
-from polygen.analysis.proving import limited
+from polygen.analysis.integers.proving import limited
+from polygen.analysis.typing.call_arguments import functions_of
 from polygen.errors import NotValidated, ProofLimit, WrongStatement
 from polygen.ir.kernel import Kernel
 from polygen.lower.program import LoopProgram

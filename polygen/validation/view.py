@@ -6,10 +6,10 @@ from collections.abc import Container, Mapping
 
 import islpy as isl
 
-from polygen.analysis.affine import LinearForm
-from polygen.analysis.constraint_forms import constraint_forms
-from polygen.analysis.domains import domain_of
-from polygen.analysis.known import known_parameters
+from polygen.analysis.access.domains import domain_of
+from polygen.analysis.integers.affine_forms import LinearForm
+from polygen.analysis.integers.constraint_forms import constraint_forms
+from polygen.analysis.integers.known_facts import known_parameters
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain, flat_names, unflatten
 from polygen.ir.dtype import is_integer

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polygen.analysis.inference import kinds
-from polygen.analysis.order import Order, order_of
-from polygen.analysis.realized import shares_reduction_loops
-from polygen.analysis.types import reduction_types
+from polygen.analysis.order.instance_order import Order, order_of
+from polygen.analysis.order.reduction_statements import shares_reduction_loops
+from polygen.analysis.typing.expression_types import reduction_types
+from polygen.analysis.typing.inference import kinds
 from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
 from polygen.ir import walk

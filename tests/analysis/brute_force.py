@@ -10,9 +10,9 @@ from typing import Any
 import islpy as isl
 
 import polygen as pg
-from polygen.analysis.access import touched
-from polygen.analysis.dependences import Dependence
-from polygen.analysis.pairs import users
+from polygen.analysis.access.accesses import touched
+from polygen.analysis.dataflow.dependences import Dependence
+from polygen.analysis.pairs.instance_pairs import users
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
 from tests.oracle.compare import typed

@@ -14,7 +14,7 @@ import pytest
 
 import polygen as pg
 from polygen.cli import main
-from polygen.inspection.verbatim import verbatim_parts
+from polygen.inspection.compare.verbatim_parts import verbatim_parts
 
 ROWS = """\
 # the sum of each row

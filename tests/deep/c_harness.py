@@ -18,7 +18,7 @@ import numpy as np
 
 import polygen as pg
 from polygen.ir.array import GlobalArg
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 from tests.deep.case_table import Case
 from tests.oracle.compare import make_arguments, typed
 from tests.oracle.evaluate import integer

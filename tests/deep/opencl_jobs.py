@@ -12,7 +12,7 @@ import numpy as np
 import polygen as pg
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.lower.program import HostNode, Launch
-from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.programs.program import DeviceFunction, Program
 from tests.deep.case_table import Case
 from tests.oracle.compare import make_arguments, typed
 from tests.oracle.evaluate import integer

@@ -11,7 +11,7 @@ import pytest
 import polygen as pg
 from polygen import errors as e
 from polygen.ir.options import TARGET_NAMES
-from polygen.targets.registry import TARGETS
+from polygen.targets.languages.registry import TARGETS
 
 LINE = "{ [i]: 0<=i<n }"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.targets.test_exchanged import exchanging
+from tests.targets.programs.test_exchanged import exchanging
 
 
 def test_a_group_hears_what_its_first_work_item_tells() -> None:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import polygen as pg
-from polygen.analysis.proving import without_proofs
+from polygen.analysis.integers.proving import without_proofs
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import parse_domain

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.access import references
+from polygen.analysis.access.accesses import references
 from polygen.errors import (
     IllegalStep,
     InternalError,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.nest import loop_tree, statements
+from polygen.analysis.order.loop_tree import loop_tree, statements
 from polygen.errors import GroupsInterleaved, WaitNeeded
 
 LOCAL = pg.AddressSpace.LOCAL

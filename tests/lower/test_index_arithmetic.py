@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.index_type import INT32, index_type
+from polygen.analysis.typing.index_type import INT32, index_type
 from polygen.errors import CannotProve, ObligationViolated, TypeMismatch
-from polygen.inspection.random_arguments import random_arguments
+from polygen.inspection.compare.random_arguments import random_arguments
 from tests.oracle.cases import agree, kernel, split, tag
 
 LINE = "{ [i]: 0<=i<n }"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.index_type import index_type
+from polygen.analysis.typing.index_type import index_type
 
 F32 = np.float32
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.copies import lanes_of
+from polygen.analysis.access.storage_copies import lanes_of
 from polygen.errors import (
     IllegalStep,
     LanesNotConstant,

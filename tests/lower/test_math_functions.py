@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.functions import FUNCTIONS
-from polygen.analysis.meanings import meaning_of
+from polygen.analysis.integers.function_definitions import meaning_of
+from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.errors import IllegalStep
 from polygen.ir import expression as ex
 from polygen.ir.callables import UserFunction

@@ -17,7 +17,7 @@ from polygen.errors import (
     TagConflict,
 )
 from polygen.ir.kernel import Kernel
-from polygen.transforms._local_reductions import LocalReduction
+from polygen.transforms.parallel_reductions.local_reductions import LocalReduction
 
 ROWS = "{ [i,j]: 0<=i<n and 0<=j<m }"
 SIZES = ((0, 3), (1, 1), (7, 7), (3, 16), (2, 17))  # of rows and columns

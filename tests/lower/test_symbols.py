@@ -12,7 +12,7 @@ import pytest
 import polygen as pg
 from polygen.errors import InvalidArgument, NothingMatches, UnknownFunction, UserError
 from polygen.ir.callables import TARGETS
-from polygen.targets.registry import get_target
+from polygen.targets.languages.registry import get_target
 
 KNL = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = M_PI*a[i] + STEP")
 HERE = {"c": 0, "opencl": 2}  # where kernels run, and the place in TARGETS

@@ -9,9 +9,9 @@ from unittest.mock import patch
 from polygen import pipeline
 from polygen.errors import UserError
 from polygen.lower.program import LoopProgram
-from polygen.targets.cuda import CUDA
-from polygen.targets.program import Program
-from polygen.targets.target import Target
+from polygen.targets.languages.cuda import CUDA
+from polygen.targets.languages.target import Target
+from polygen.targets.programs.program import Program
 
 ARCHITECTURES = ("sm_80", "sm_90")
 _AT_ONCE = 40

@@ -14,7 +14,7 @@ from polygen.errors import LaunchFailed
 from polygen.ir.expression import Variable
 from polygen.runtime.cuda_driver import DriverError
 from polygen.runtime.grids import Grid, Script
-from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.programs.program import DeviceFunction, Program
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_runtime import Foreign
 

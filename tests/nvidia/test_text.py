@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.functions import FAST, FUNCTIONS, Function
+from polygen.analysis.typing.functions import FAST, FUNCTIONS, Function
 from polygen.errors import (
     AtomicNotSupported,
     ReservedName,

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.analysis.kinds import is_index
+from polygen.analysis.typing.kinds import is_index
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, TemporaryVariable

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.nest import BarrierNode
+from polygen.analysis.order.loop_tree import BarrierNode
 from polygen.lower import lower as lowering
 from tests.oracle.cases import grid, kernel, lowered, steps, tag
 from tests.oracle.cells import Cells, Who

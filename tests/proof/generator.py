@@ -6,9 +6,9 @@ import random
 import re
 
 import polygen as pg
-from polygen.analysis.obligations import INSIDE, ORDERED
-from polygen.analysis.permitted import why_none_is_permitted
-from polygen.analysis.wellformed import obligations
+from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
+from polygen.analysis.wellformed.check import obligations
+from polygen.analysis.wellformed.obligations import INSIDE, ORDERED
 from polygen.errors import DependencyCycle, IllFormedKernel, NestingDecides, NoLoopNest
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import polygen as pg
-from polygen.analysis.permitted import why_none_is_permitted
+from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
 from polygen.errors import CannotProve, UserError
 from polygen.ir.kernel import Kernel
 from tests.oracle.compare import typed

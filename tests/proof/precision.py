@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import polygen as pg
-from polygen.analysis.permitted import why_none_is_permitted
+from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
 from polygen.errors import (
     CannotProve,
     IllegalStep,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import polygen as pg
-from polygen.analysis.domains import domain_temporaries, with_surrounding
-from polygen.analysis.liveness import live_variables
-from polygen.analysis.permitted import why_none_is_permitted
+from polygen.analysis.access.domains import domain_temporaries, with_surrounding
+from polygen.analysis.dataflow.liveness import live_variables
+from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
 from polygen.errors import (
     BarrierNotPossible,
     GridSizeNotKnown,

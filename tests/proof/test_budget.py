@@ -16,8 +16,8 @@ import islpy
 import pytest
 
 import polygen as pg
-from polygen.analysis.proving import limited_attempt
-from polygen.analysis.wellformed_nests import same_in_every_nest
+from polygen.analysis.integers.proving import limited_attempt
+from polygen.analysis.wellformed.open_nests import same_in_every_nest
 from polygen.errors import IllegalStep, ProofLimit, UserError
 from polygen.ir.kernel import Kernel
 from tests.proof.any_step import AnyStep
@@ -116,7 +116,7 @@ def test_nests_that_are_too_much_work_are_taken_to_differ(monkeypatch: pytest.Mo
     ).copy(priorities=())
     assert same_in_every_nest(knl, "a", ("i", "j"))
     little = partial(limited_attempt, 100)
-    monkeypatch.setattr("polygen.analysis.wellformed_nests.limited_attempt", little)
+    monkeypatch.setattr("polygen.analysis.wellformed.open_nests.limited_attempt", little)
     assert not same_in_every_nest(knl.copy(), "a", ("i", "j"))
 
 
@@ -129,7 +129,7 @@ def test_all_of_a_step_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
     knl = _nests()
     monkeypatch.setattr(import_module("polygen.transformation.step"), "verify", much)
-    monkeypatch.setattr("polygen.analysis.proving.MOST_IN_A_STEP", 10_000)
+    monkeypatch.setattr("polygen.analysis.integers.proving.MOST_IN_A_STEP", 10_000)
     with pytest.raises(ProofLimit, match="rename_iname could not be taken"):
         pg.rename_iname(knl, "j", "q")
 

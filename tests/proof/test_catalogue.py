@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import polygen as pg
-from polygen.analysis.legality import MERGED, SEPARATED, Violation, violation
-from polygen.analysis.second import OTHER
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.rearrangement.legality import MERGED, SEPARATED, Violation, violation
 from polygen.errors import CannotProve, IllegalStep
 from polygen.ir.kernel import Kernel
 from polygen.proof import Rearranged

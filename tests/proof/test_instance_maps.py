@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import polygen as pg
-from polygen.analysis.instance_map import InstanceMap, at_new_instance, is_at_new_instance
-from polygen.analysis.instances import difference
-from polygen.analysis.legality import violation
+from polygen.analysis.access.instance_map import InstanceMap, at_new_instance, is_at_new_instance
+from polygen.analysis.rearrangement.legality import violation
+from polygen.analysis.rearrangement.same_instances import difference
 from polygen.errors import NotTheSame
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import polygen as pg
-from polygen.analysis import legality, settled
-from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.kept_order import is_plainly_kept
-from polygen.analysis.rearrangement import Rearrangement
+from polygen.analysis.access.instance_map import InstanceMap
+from polygen.analysis.rearrangement import legality
+from polygen.analysis.rearrangement.kept_order import is_plainly_kept
+from polygen.analysis.rearrangement.rearranged_kernel import Rearrangement
+from polygen.analysis.values import unaffected_variables
 from polygen.errors import UserError
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_statement
@@ -154,7 +155,7 @@ def _compared(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
             assert look(*args, **kwargs) == by_isl
         return by_isl
 
-    for module in (sys.modules["polygen.proof"], settled):
+    for module in (sys.modules["polygen.proof"], unaffected_variables):
         monkeypatch.setattr(module, "violation", both)
     return seen
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import polygen as pg
-from polygen.analysis.instance_map import UNMOVED
-from polygen.analysis.settled import Settled
+from polygen.analysis.access.instance_map import UNMOVED
+from polygen.analysis.values.unaffected_variables import Settled
 from polygen.errors import UserError
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_statement

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis import proving
+from polygen.analysis.integers import proving
 from polygen.errors import (
     CannotProve,
     IllegalStep,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.sound import is_sound
+from polygen.analysis.values.sound_accesses import is_sound
 from polygen.ir.kernel import Kernel
 
 DOMAIN = "{ [i]: 0<=i<16 }"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.nest import loops_outside
+from polygen.analysis.order.loop_tree import loops_outside
 from polygen.errors import NestingDecides, OutOfBounds, UninitializedRead, UnorderedAccess
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel

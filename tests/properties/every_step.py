@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import polygen as pg
-from polygen.analysis.inference import infer_types, kinds
-from polygen.analysis.types import type_of
+from polygen.analysis.typing.expression_types import type_of
+from polygen.analysis.typing.inference import infer_types, kinds
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel
@@ -27,7 +27,7 @@ NOT_DRAWN = {
     "rename_argument": "the kernels of a sequence are called with the same arguments",
     "remove_unused_arguments": "the kernels of a sequence are called with the same arguments",
     "change_arg_to_temporary": "the kernels of a sequence are called with the same arguments",
-    "diff_kernel": "it computes something else: tests/transforms/test_diff_kernel.py",
+    "diff_kernel": "it computes something else: tests/transforms/derivatives/test_diff_kernel.py",
     "to_batched": "the kernels of a sequence are called with the same arguments",
     "privatize_atomics": "these kernels update nothing atomically: tests/transforms has its own",
     "split_scan": "no reduction of these kernels grows along a loop: tests/transforms has its own",
@@ -35,7 +35,7 @@ NOT_DRAWN = {
     "split_argmax": "it takes elements as they are, or integers: tests/transforms has its own",
     "narrow_sum": "it takes small integers, and few of them: tests/transforms has its own",
     "share_rows": "it takes rows of constant lengths alone: tests/transforms has its own",
-    "fuse_kernels": "it takes several kernels: tests/transforms/test_fuse_kernels.py draws pairs",
+    "fuse_kernels": "it takes several kernels: test_fuse_kernels.py draws pairs",
 }
 # What is believed, and changes what a kernel may be called with.
 DECLARED = (

@@ -6,15 +6,14 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 import polygen as pg
-from polygen import transforms
 from tests.proof.precision import HARMLESS, count, look_at
 from tests.proof.sequences import Sequence, check_code, check_results, random_sequence
 from tests.properties.every_step import NOT_DRAWN, new_step, random_step
+from tests.public_steps import public_steps
 
 # Hints that a later step leaves without effect, and lanes that become no vectors.
 pytestmark = [
@@ -62,8 +61,7 @@ def test_thousands_of_sequences(start: int) -> None:
 
 def _names() -> set[str]:
     """Return the names of the transformations that are drawn."""
-    files = Path(*transforms.__path__).glob("[a-z]*.py")
-    return {file.stem for file in files} - NOT_DRAWN.keys()
+    return set(public_steps()) - NOT_DRAWN.keys()
 
 
 def test_all_are_drawn() -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygen.analysis.kinds import letter
-from polygen.analysis.types import type_of
+from polygen.analysis.typing.expression_types import type_of
+from polygen.analysis.typing.kinds import letter
 from polygen.errors import LiteralOutOfRange, TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression, Subscript, Variable
-from polygen.targets.printer import print_program
-from polygen.targets.registry import get_target
+from polygen.targets.languages.registry import get_target
+from polygen.targets.programs.printer import print_program
 from tests.targets.execute import Array, evaluate, make_batch, run_c, run_opencl
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

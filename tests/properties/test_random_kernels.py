@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.nest import BarrierNode
+from polygen.analysis.order.loop_tree import BarrierNode
 from polygen.ir.expression import sum_of
 from polygen.ir.kernel import Kernel
 from polygen.lower import bounds, emit, needed_guards

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 from tests.read_back.program import launches_in
 from tests.read_back.program_side import of_program
 from tests.read_back.run import Differs, Function, equal, run_program, run_text, same_elements

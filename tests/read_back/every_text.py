@@ -10,8 +10,8 @@ from unittest.mock import patch
 
 from polygen import pipeline
 from polygen.lower.program import LoopProgram
-from polygen.targets.program import Program
-from polygen.targets.target import Target
+from polygen.targets.languages.target import Target
+from polygen.targets.programs.program import Program
 from tests.read_back.compare import check
 
 _Print: TypeAlias = Callable[[LoopProgram, Target], Program]

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.analysis.kinds import letter
-from polygen.analysis.meanings import meaning_of
-from polygen.analysis.types import type_of
+from polygen.analysis.integers.function_definitions import meaning_of
+from polygen.analysis.typing.expression_types import type_of
+from polygen.analysis.typing.kinds import letter
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, ValueArg

@@ -25,7 +25,7 @@ from polygen.lower.program import (
     Shuffle,
     Verbatim,
 )
-from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.programs.program import DeviceFunction, Program
 from tests.read_back.expected import Expected, Parameter
 from tests.read_back.tokens import NotRead, WrongText
 

@@ -11,7 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.pipeline import generate_code
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 from tests.read_back.compare import check
 from tests.read_back.run import Differs
 

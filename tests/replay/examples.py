@@ -27,7 +27,7 @@ from polygen.pipeline import generate_code
 from polygen.runtime.arguments import Call, examine, form_of
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.variant import make_variant
-from polygen.targets.program import Program
+from polygen.targets.programs.program import Program
 from tests.replay.texts import Texts, texts_of
 
 FOLDER = Path(__file__).parents[2] / "examples"

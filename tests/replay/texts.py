@@ -9,7 +9,7 @@ from typing import TypeAlias
 import polygen as pg
 from polygen.errors import UserError
 from polygen.ir.show_expression import show_expression
-from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.programs.program import DeviceFunction, Program
 
 TARGETS = ("c", "opencl", "cuda")
 _HASHED = 16  # hexadecimal digits

@@ -13,16 +13,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.analysis.kinds import default_dtype
-from polygen.analysis.types import type_of
+from polygen.analysis.typing.expression_types import type_of
+from polygen.analysis.typing.kinds import default_dtype
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Argument, GlobalArg, ValueArg
 from polygen.ir.expression import Expression, Subscript, Variable
 from polygen.lower.program import Assign, Launch, Loop, LoopProgram
-from polygen.targets.printer import print_program
-from polygen.targets.program import Program
-from polygen.targets.registry import get_target
+from polygen.targets.languages.registry import get_target
+from polygen.targets.programs.printer import print_program
+from polygen.targets.programs.program import Program
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

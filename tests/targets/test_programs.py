@@ -14,17 +14,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygen.analysis.functions import FAST, FUNCTIONS, ResultType
+from polygen.analysis.typing.functions import FAST, FUNCTIONS, ResultType
 from polygen.errors import InternalError, ReservedName, TypeNotSupported, UnknownTarget
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.ir.names import check_name
 from polygen.lower.program import Barrier, Loop, LoopProgram
-from polygen.targets.printer import print_program
-from polygen.targets.registry import get_target
-from polygen.targets.target import INT32
+from polygen.targets.languages.registry import get_target
+from polygen.targets.languages.target import INT32
+from polygen.targets.programs.printer import print_program
 from tests.targets.execute import build_opencl, compile_c, make_batch
-from tests.targets.programs import GOLDEN, N, array, at, one_launch, store, var, vector_add_grid
-from tests.targets.test_expression_values import ARRAYS, CASES
+from tests.targets.expressions.test_expression_values import ARRAYS, CASES
+from tests.targets.golden_programs import (
+    GOLDEN,
+    N,
+    array,
+    at,
+    one_launch,
+    store,
+    var,
+    vector_add_grid,
+)
 
 FOLDER = Path(__file__).parent / "golden"
 

@@ -11,7 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
-from polygen.transforms._likely import likely_extent
+from polygen.transforms.loops.size_estimates import likely_extent
 
 ONE_UNIT = replace(pg.Limits.named("H200"), compute_units=1)
 

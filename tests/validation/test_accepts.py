@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.inference import kinds
+from polygen.analysis.typing.inference import kinds
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
 from polygen.validation.validate import check
 from tests.oracle.cases import grid, kernel
-from tests.targets.programs import vector_add_grid
+from tests.targets.golden_programs import vector_add_grid
 from tests.validation.kernels import Example, examples, random_example
 
 EXAMPLES = examples()

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import islpy as isl
 
-from polygen.analysis.equality.values import Value
+from polygen.analysis.equality.compared_values import Value
 from polygen.ir.empty import NO_NAMES
 
 SUM, PRODUCT = "sum", "product"

@@ -19,9 +19,9 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.context import executed
-from polygen.analysis.difference import END
-from polygen.analysis.equality.values import Value, in_names, onto
+from polygen.analysis.dataflow.comparison_context import executed
+from polygen.analysis.dataflow.computed_difference import END
+from polygen.analysis.equality.compared_values import Value, in_names, onto
 
 _FIRST, _SECOND = "__a_", "__b_"
 _MOST_PROOFS = 8  # of one claim, each about other pairs

@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
-from polygen.analysis.access import evaluated_under
+from polygen.analysis.access.accesses import evaluated_under
 from polygen.analysis.equality.bag import AGAIN, EXACT, SUM, is_whole
-from polygen.analysis.equality.bounds import Bounds
+from polygen.analysis.equality.bag_matching import Matching
 from polygen.analysis.equality.claims import Claims
-from polygen.analysis.equality.flow import Flow
-from polygen.analysis.equality.matching import Matching
-from polygen.analysis.equality.pieces import Pieces, combining
-from polygen.analysis.equality.values import (
+from polygen.analysis.equality.compared_values import (
     Value,
     are_alike,
     is_rounded,
     onto,
     own_names,
 )
-from polygen.analysis.kinds import Kind, same_kind
+from polygen.analysis.equality.data_bounds import Bounds
+from polygen.analysis.equality.flow import Flow
+from polygen.analysis.equality.pieces import Pieces, combining
+from polygen.analysis.typing.kinds import Kind, same_kind
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.context import Frame, Names, at_source
-from polygen.analysis.dataflow import Source, final_sources, overlapping, sources
-from polygen.analysis.difference import END
-from polygen.analysis.equality.values import Value, is_whole, kind_of
-from polygen.analysis.kept_types import known_kinds
-from polygen.analysis.kinds import INT64, is_index, same_kind
+from polygen.analysis.dataflow.comparison_context import Frame, Names, at_source
+from polygen.analysis.dataflow.computed_difference import END
+from polygen.analysis.dataflow.read_sources import Source, final_sources, overlapping, sources
+from polygen.analysis.equality.compared_values import Value, is_whole, kind_of
+from polygen.analysis.typing.kept_types import known_kinds
+from polygen.analysis.typing.kinds import INT64, is_index, same_kind
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.instruction import Assigning, CInstruction

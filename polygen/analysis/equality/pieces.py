@@ -14,12 +14,12 @@ from math import prod
 import islpy as isl
 
 from polygen.analysis.equality.bag import PRODUCT, SUM, Factor, Level, Loops, Piece, Place
-from polygen.analysis.equality.bounds import Bounds
+from polygen.analysis.equality.compared_values import Value, are_alike, onto, own_names
+from polygen.analysis.equality.data_bounds import Bounds
 from polygen.analysis.equality.flow import Flow
-from polygen.analysis.equality.running import Running
-from polygen.analysis.equality.values import Value, are_alike, onto, own_names
-from polygen.analysis.kinds import Kind
-from polygen.analysis.realized import places
+from polygen.analysis.equality.running_sums import Running
+from polygen.analysis.order.reduction_statements import places
+from polygen.analysis.typing.kinds import Kind
 from polygen.ir import expression as ex
 from polygen.ir.reduction import definition_of, facts_of
 from polygen.ir.reduction import name_of as operation_name

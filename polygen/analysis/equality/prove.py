@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygen.analysis.context import Frame
-from polygen.analysis.dataflow import element_names
-from polygen.analysis.difference import END
+from polygen.analysis.dataflow.comparison_context import Frame
+from polygen.analysis.dataflow.computed_difference import END
+from polygen.analysis.dataflow.read_sources import element_names
 from polygen.analysis.equality.compare import Comparison
-from polygen.analysis.equality.total import total
-from polygen.analysis.equality.values import Value
-from polygen.analysis.integers import integer_parameters
-from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.equality.compared_values import Value
+from polygen.analysis.equality.unconditional_writes import total
+from polygen.analysis.integers.integer_parameters import integer_parameters
+from polygen.analysis.integers.isl_affine import condition_set
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg
 from polygen.ir.domain import universe

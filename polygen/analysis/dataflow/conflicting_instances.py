@@ -1,0 +1,217 @@
+"""Which instances touch one element of one copy of a variable, one of them writing.
+
+Two views: every such pair, and the direct ones, without a write of that element in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
+
+import islpy as isl
+
+from polygen.analysis.access.accesses import Access, touched
+from polygen.analysis.access.instance_map import UNMOVED
+from polygen.analysis.access.storage_copies import same_copy
+from polygen.analysis.dataflow.read_sources import Source, sources
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.order.access_times import moments
+from polygen.analysis.order.instance_order import order_of
+from polygen.analysis.pairs.constant_distances import distances
+from polygen.analysis.pairs.instance_pairs import (
+    conflict,
+    equal,
+    in_conflict,
+    is_read,
+    piece_set,
+    renamed,
+    users,
+)
+from polygen.analysis.pairs.iteration_local import apart, common_inames, passes_nothing
+from polygen.ir import expression as ex
+from polygen.ir.array import GlobalArg
+from polygen.ir.domain import project_out
+from polygen.ir.kernel import Kernel
+
+_PARAM = isl.dim_type.param
+
+
+@dataclass(frozen=True)
+class Related:
+    """Pairs of instances that touch one element, one of them writing, in whatever order.
+
+    Attributes:
+        first: what the first instance does.
+        second: what the second does; to another array, if these two may overlap.
+        pairs: a flat set over the inames of the two accesses, the second's with a suffix.
+        certain: whether both touch the element for certain; otherwise data decides.
+    """
+
+    first: Access
+    second: Access
+    pairs: isl.Set
+    certain: bool
+
+    @property
+    def kind(self) -> str:
+        """``"flow"`` (written, then read), ``"anti"`` (read, then written) or ``"output"``."""
+        if not self.first.is_write:
+            return "anti"
+        return "output" if self.second.is_write else "flow"
+
+
+def memory_pairs(kernel: Kernel) -> Iterator[Related]:
+    """Yield every pair, those of each two accesses by themselves."""
+    for name in kernel.writers:
+        yield from _touching(kernel, name)
+    yield from _overlapping(kernel)
+
+
+def direct_pairs(kernel: Kernel) -> Iterator[Related]:
+    """Yield the pairs without a write of the element in between, as far as that is known.
+
+    Temporaries that nothing reads are left out, and pairs in different iterations between which a
+    temporary passes nothing.
+    """
+    for name in kernel.writers:
+        if is_read(kernel, name):
+            same = [equal(i) for i in sorted(_frame(kernel, name))]
+            for related in _direct(kernel, name):
+                yield replace(related, pairs=reduce(isl.Set.intersect, same, related.pairs))
+    yield from _overlapping(kernel)
+
+
+# --- every pair
+
+
+def _accesses(kernel: Kernel, name: str) -> list[Access]:
+    return [a for insn_id in users(kernel, name) for a in touched(kernel, insn_id)[name]]
+
+
+def _touching(kernel: Kernel, name: str) -> Iterator[Related]:
+    known = known_parameters(kernel)
+    accesses = _accesses(kernel, name)
+    for a, b in product(accesses, accesses):
+        if in_conflict(kernel, a, b) and distances(kernel, a, b) is not None:
+            copy = same_copy(kernel, (a.insn_id, b.insn_id), name, UNMOVED)
+            found = conflict(kernel, a, b)
+            pairs = found.pairs.intersect(known).intersect(copy.possible)
+            yield Related(a, b, pairs, found.certain and copy.certain)
+
+
+def _overlapping(kernel: Kernel) -> Iterator[Related]:
+    """Yield what arrays that may overlap add: any of their elements may be one."""
+    known = known_parameters(kernel)
+    arrays = [x for x in kernel.arguments if isinstance(x, GlobalArg)]
+    for x, y in product(arrays, arrays):
+        if x != y and (x.may_alias or y.may_alias):
+            for a, b in product(_accesses(kernel, x.name), _accesses(kernel, y.name)):
+                if a.is_write or b.is_write:
+                    pairs = conflict(kernel, a, b).pairs.intersect(known)
+                    yield Related(a, b, pairs, certain=False)
+
+
+# --- direct ones
+
+
+def _frame(kernel: Kernel, name: str) -> frozenset[str]:
+    """Return inames between whose iterations a temporary passes nothing: as many as there are."""
+    inames = apart(kernel, name, common_inames(kernel, name))
+    for loop in reversed(order_of(kernel).loops(users(kernel, name)[0])):
+        if passes_nothing(kernel, name, inames):
+            break
+        inames -= {loop}
+    return inames if passes_nothing(kernel, name, inames) else frozenset()
+
+
+def _direct(kernel: Kernel, name: str) -> Iterator[Related]:
+    every = list(_touching(kernel, name))
+    known = _last_writes(kernel, name) if _is_overwritten(kernel, every) else None
+    if known is None:
+        yield from every
+        return
+    yield from (r for r in every if not r.certain)
+    writes = {(a.insn_id, a.reference.index): a for a in known if a.is_write and a.reference}
+    for access, found in known.items():
+        for source in found:
+            if source.writer is not None:
+                pairs = _swapped(kernel, source.pairs)
+                written = kernel.instruction(source.writer).assignees[source.position]
+                last = writes[source.writer, ex.index_of(written)]
+                yield Related(last, access, pairs, certain=True)
+    yield from _next_writes(kernel, known)
+
+
+def _is_overwritten(kernel: Kernel, every: Iterable[Related]) -> bool:
+    """Tell whether any element is written twice: if none is, nothing is ever in between."""
+    return any(
+        not piece_set(related.pairs, piece).is_empty()
+        for related in every
+        if related.kind == "output"
+        for piece in moments(kernel).before(related.first, related.second)
+    )
+
+
+def _last_writes(kernel: Kernel, name: str) -> dict[Access, tuple[Source, ...]] | None:
+    """Return for each access what was written before; None if that is not known.
+
+    Reads of which data decides what they touch are left out.
+    """
+    found: dict[Access, tuple[Source, ...]] = {}
+    for access in _accesses(kernel, name):
+        if not (access.is_write or access.exact):
+            continue
+        known = None if access.reference is None else sources(kernel, access.reference)
+        if known is None:
+            return None
+        found[access] = known
+    return found
+
+
+def _next_writes(kernel: Kernel, known: dict[Access, tuple[Source, ...]]) -> Iterator[Related]:
+    """Yield reads with the next write of what they read: both come after the same last write."""
+    reads = [a for a in known if not a.is_write]
+    writes = [a for a in known if a.is_write]
+    for read, write in product(reads, writes):
+        found = [
+            _after_same(kernel, read, write, a, b)
+            for a, b in product(known[read], known[write])
+            if (a.writer, a.position) == (b.writer, b.position)
+        ]
+        if found:
+            # One write may be in several copies, of which the two have others.
+            copy = same_copy(kernel, (read.insn_id, write.insn_id), read.name, UNMOVED)
+            pairs = reduce(isl.Set.union, found).intersect(copy.possible)
+            yield Related(read, write, pairs, copy.certain)
+
+
+def _after_same(kernel: Kernel, read: Access, write: Access, a: Source, b: Source) -> isl.Set:
+    """Return pairs of a read and a write between which and one last write is no other."""
+    if a.writer is None:
+        first = read.relation.intersect_params(a.pairs)
+        second = write.relation.intersect_params(b.pairs)
+        return first.intersect(renamed(second, kernel.inames)).params()
+    later = _with_suffix(kernel, b.pairs, "", _LATER)
+    pairs = a.pairs.intersect(later)
+    pairs = project_out(pairs, [i + OTHER for i in kernel.inames])
+    return _with_suffix(kernel, pairs, _LATER, OTHER)
+
+
+_LATER = "''"
+
+
+def _swapped(kernel: Kernel, pairs: isl.Set) -> isl.Set:
+    pairs = _with_suffix(kernel, pairs, "", _LATER)
+    pairs = _with_suffix(kernel, pairs, OTHER, "")
+    return _with_suffix(kernel, pairs, _LATER, OTHER)
+
+
+def _with_suffix(kernel: Kernel, flat: isl.Set, old: str, new: str) -> isl.Set:
+    for iname in kernel.inames:
+        position = flat.find_dim_by_name(_PARAM, iname + old)
+        if position >= 0:
+            flat = flat.set_dim_name(_PARAM, position, iname + new)
+    return flat

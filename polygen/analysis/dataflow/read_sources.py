@@ -1,0 +1,317 @@
+"""Which write each read sees: value-based dataflow.
+
+What a read sees is the last write of its element before it, in the same copy.  For a kernel of
+which every two conflicting instances are ordered, that is the same in every permitted execution,
+so any one of them will do: the loops as they are nested, what is on hardware axes in lockstep.
+isl finds the last writes exactly, where all that touches the variable is affine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.access.accesses import (
+    Access,
+    Reference,
+    access_of,
+    is_affine,
+    references,
+    touched,
+)
+from polygen.analysis.access.storage_copies import FIRST, Axis, axes, first_of
+from polygen.analysis.dataflow.last_write import write_in_iteration
+from polygen.analysis.dataflow.latest_instances import Timed, last_writes
+from polygen.analysis.integers.second_instance import OTHER
+from polygen.analysis.order.reduction_statements import places
+from polygen.analysis.pairs.instance_pairs import users
+from polygen.ir.array import GlobalArg
+from polygen.ir.empty import new_dict
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
+from polygen.ir.tags import is_parallel
+
+_PARAM = isl.dim_type.param
+_IN = isl.dim_type.in_
+_OUT = isl.dim_type.out
+
+_ELEMENT = "__element_"  # names of users do not begin so
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the value that a read sees comes from.
+
+    Attributes:
+        writer: the id of the instruction that wrote it; None if it was there before the kernel.
+        pairs: a flat set: the reader's inames and, with a suffix, the writer's.
+        position: which of the writer's assignees it is.
+        values: what the writer's inames are in terms of the reader's, if that is known.
+    """
+
+    writer: str | None
+    pairs: isl.Set
+    position: int = 0
+    values: Mapping[str, Expression] = field(default_factory=new_dict)
+
+
+@per_kernel
+def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
+    """Return where what a read sees comes from; None if data decides.
+
+    The sets of the sources are disjoint, and each instance of the reader has one of them.  If data
+    says which instances there are, they hold what each one would see.
+    """
+    if (reference.insn.id, reference.inames) not in places(kernel).of:
+        return None
+    access = access_of(kernel, reference)
+    at_once = write_in_iteration(kernel, access)
+    if at_once is not None:
+        return (Source(at_once.writer, at_once.pairs, values=at_once.values),)
+    return _searched(kernel, reference, _writers(kernel, reference.name))
+
+
+@per_kernel
+def certain_sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
+    """Return which of the writes that are certain to be made a read would see, were these all.
+
+    For which others there are, see `vague_writers`.  None if data says which element is read.
+    """
+    return _searched(kernel, reference, _certain_writers(kernel, reference.name))
+
+
+def _searched(
+    kernel: Kernel, reference: Reference, writers: Sequence[Timed] | None
+) -> tuple[Source, ...] | None:
+    place = places(kernel).of.get((reference.insn.id, reference.inames))
+    if place is None or writers is None or not is_affine(kernel, reference):
+        return None
+    access = access_of(kernel, reference)
+    relation = _with_copies(kernel, access)
+    if relation is None:
+        return None
+    relation = relation.intersect_params(kernel.assumptions.flat)
+    inames = sorted(reference.inames)
+    row = _row(kernel, place, inames, is_write=False)
+    reader = Timed(reference.insn.id, _map(relation, inames, "R"), "R", inames, row)
+    return tuple(_flow(reader, writers))
+
+
+def element_names(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """Return what the subscripts of an array are called in the sets of `final_sources`."""
+    shape = kernel.array(name).shape
+    return tuple(f"{_ELEMENT}{axis}" for axis in range(len(shape or ())))
+
+
+@per_kernel
+def final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
+    """Return what wrote each element of an array last; None if data decides.
+
+    As if an instruction came after all others, with an iname for each axis.
+    """
+    return _searched_at_the_end(kernel, name, _writers(kernel, name))
+
+
+@per_kernel
+def certain_final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
+    """Return what wrote each element of an array last, of the writes that are certain."""
+    return _searched_at_the_end(kernel, name, _certain_writers(kernel, name))
+
+
+def _searched_at_the_end(
+    kernel: Kernel, name: str, writers: Sequence[Timed] | None
+) -> tuple[Source, ...] | None:
+    if writers is None:
+        return None
+    inames = element_names(kernel, name)
+    text = ", ".join(inames)
+    relation = isl.Map(f"{{ R[{text}] -> [{text}] }}").intersect_params(kernel.assumptions.flat)
+    last = max((int(place[0]) for place in places(kernel).of.values()), default=0)
+    row = [str(last + 1)] + ["0"] * (_width(kernel) - 1)
+    return tuple(_flow(Timed("", relation, "R", inames, row), writers))
+
+
+def _flow(reader: Timed, writers: Sequence[Timed]) -> Iterator[Source]:
+    last, others = last_writes(reader, writers)
+    for writer, pairs in zip(writers, last, strict=True):
+        if not pairs.is_empty():
+            named = _named(pairs, _OUT, [i + OTHER for i in writer.inames])
+            flat = _flat(_named(named, _IN, reader.inames))
+            yield Source(writer.insn_id, flat, writer.position)
+    if not others.is_empty():
+        named = _named(isl.Map.from_domain(others), _IN, reader.inames)
+        yield Source(None, _flat(named))
+
+
+@per_kernel
+def vague_writers(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """Return those who write a variable where data says whether, or which of its elements."""
+    return tuple(
+        [
+            insn.id
+            for insn in kernel.writers.get(name, ())
+            if not all(a.exact for a in touched(kernel, insn.id)[name] if a.is_write)
+        ]
+    )
+
+
+@per_kernel
+def _certain_writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
+    return _timed(kernel, name, frozenset(vague_writers(kernel, name)))
+
+
+@per_kernel
+def _writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
+    """Return who writes a variable, which elements, and when; None if data decides."""
+    return _timed(kernel, name, frozenset())
+
+
+def _timed(kernel: Kernel, name: str, ignored: frozenset[str]) -> tuple[Timed, ...] | None:
+    found: list[Timed] = []
+    for insn in kernel.writers.get(name, ()):
+        if insn.id in ignored:
+            continue
+        writes = [r for r in references(insn) if r.is_write]
+        for position, reference in enumerate(writes):
+            if reference.name != name:
+                continue
+            if reference.update:
+                return None  # in whatever order these come
+            access = access_of(kernel, reference)
+            relation = _with_copies(kernel, access)
+            if not access.exact or relation is None:
+                return None
+            inames, label = sorted(insn.within_inames), f"W{len(found)}"
+            place = places(kernel).of[insn.id, insn.within_inames]
+            row = _row(kernel, place, inames, is_write=True)
+            elements = _map(relation, inames, label)
+            found.append(Timed(insn.id, elements, label, inames, row, position))
+    return tuple(found)
+
+
+@per_kernel
+def _axes(kernel: Kernel, name: str) -> tuple[Axis, ...]:
+    """Return the axes along which a variable has copies."""
+    found = {tag for insn in users(kernel, name) for tag in axes(kernel, insn, name)}
+    return tuple(sorted(found, key=str))
+
+
+@per_kernel
+def _by_iname(kernel: Kernel, name: str, tag: Axis) -> bool:
+    """Tell whether the inames on an axis are one and the same in all that touches a variable."""
+    found = {axes(kernel, insn, name).get(tag) for insn in users(kernel, name)}
+    return len(found) == 1
+
+
+def _with_copies(kernel: Kernel, access: Access) -> isl.Set | None:
+    """Return the elements that are touched, with the number of the copy along each axis.
+
+    What lacks an axis touches all copies along it.  None if it is not known which, or if a reader
+    would see several.
+    """
+    relation = access.relation
+    here = axes(kernel, access.insn_id, access.name)
+    for tag in _axes(kernel, access.name):
+        if tag not in here:
+            if not access.is_write:
+                return None
+            relation = relation.flat_product(_ANY)
+            continue
+        iname = here[tag]
+        if _by_iname(kernel, access.name, tag):
+            number = isl.Set(f"[{iname}] -> {{ [{iname}] }}")
+        else:
+            values, first = first_of(kernel, iname), FIRST + iname
+            if values is None:
+                return None
+            number = isl.Set(f"[{iname}, {first}] -> {{ [{iname} - {first}] }}")
+            number = number.intersect_params(values)
+            position = number.find_dim_by_name(_PARAM, first)
+            number = number.project_out(_PARAM, position, 1)
+        relation = relation.flat_product(number)
+    return relation
+
+
+_ANY = isl.Set("{ [copy] }")
+
+
+# --- an instance's elements, and its time
+
+
+def _map(relation: isl.Set, inames: Sequence[str], label: str) -> isl.Map:
+    """Return the map from instances to elements that a relation with inames as parameters is."""
+    result = isl.Map.from_range(relation)
+    for position, iname in enumerate(inames):
+        source = result.find_dim_by_name(_PARAM, iname)
+        if source < 0:
+            result = result.add_dims(_IN, 1)
+        else:
+            result = result.move_dims(_IN, position, _PARAM, source, 1)
+    return result.set_tuple_name(_IN, label)
+
+
+def _row(
+    kernel: Kernel, place: Sequence[int | str], inames: Sequence[str], *, is_write: bool
+) -> list[str]:
+    """Return when an instance is executed: reads come before the write."""
+    row = [str(p) for p in place]
+    # What is written last by equal times is not asked for: such writes are of other elements.
+    parallel = [i for i in inames if is_parallel(kernel.tags.get(i))]
+    free = _width(kernel) - len(row) - 1 - len(parallel)
+    return row + ["0"] * free + parallel + [str(int(is_write))]
+
+
+@per_kernel
+def _width(kernel: Kernel) -> int:
+    """Return how many numbers a time has."""
+    most = max((len(i.within_inames | i.reduction_inames) for i in kernel.instructions), default=0)
+    return places(kernel).depth + most + 1
+
+
+def _named(pairs: isl.Map, kind: isl.dim_type, names: Sequence[str]) -> isl.Map:
+    def name(result: isl.Map, numbered: tuple[int, str]) -> isl.Map:
+        return result.set_dim_name(kind, *numbered)
+
+    return reduce(name, enumerate(names), pairs)
+
+
+def _flat(pairs: isl.Map) -> isl.Set:
+    """Return a map with named dimensions as a set in which all of them are parameters."""
+    for kind in (_IN, _OUT):
+        count = pairs.dim(kind)
+        named = all(pairs.has_dim_name(kind, position) for position in range(count))
+        if count and named:
+            pairs = pairs.move_dims(_PARAM, pairs.dim(_PARAM), kind, 0, count)
+    return pairs.params()
+
+
+# --- what data decides
+
+
+def readers_tell(kernel: Kernel, name: str) -> bool:
+    """Tell whether it is known, of all that touch a variable, which elements these are.
+
+    Whether they are touched may be data.  Then whoever reads them tells whether the same ones are
+    written in two kernels: an instance that writes others is not the one that is read.
+    """
+    accesses = (a for insn in users(kernel, name) for a in touched(kernel, insn)[name])
+    return all(a.exact or _is_known(kernel, a) for a in accesses)
+
+
+def _is_known(kernel: Kernel, access: Access) -> bool:
+    """Tell whether it is known which element is touched, if one is."""
+    of = access.reference
+    return of is None or (not of.vague and is_affine(kernel, of))  # a bound is a scalar
+
+
+def overlapping(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """Return the names of the arrays that may share memory with a variable; its own first."""
+    array = kernel.variables[name]
+    if not isinstance(array, GlobalArg):
+        return (name,)
+    others = [a for a in kernel.arguments if isinstance(a, GlobalArg) and a is not array]
+    return (name, *(a.name for a in others if array.may_alias or a.may_alias))

@@ -1,0 +1,6 @@
+"""What calls of kernels and uses of substitution rules stand for.
+
+What is asked here: the instructions in the place of a call, where a rule is used, and which of its
+values have to be computed ahead of that.  It rests on `typing` and `access`.
+Start with `inlining`; `values_to_precompute` is what prefetching asks.
+"""

@@ -1,0 +1,43 @@
+"""Whether what a kernel computes depends on which work item comes first."""
+
+from __future__ import annotations
+
+from polygen.analysis.typing.inference import infer_types
+from polygen.errors import NotDeterministic
+from polygen.ir import expression as ex
+from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_on_axis
+from polygen.ir.verify import excerpt
+
+
+def check_deterministic(kernel: Kernel) -> None:
+    """Refuse atomic updates of numbers that round, by work items in no particular order.
+
+    Extrema are among them: of two zeros, which are equal, the first one stays.
+
+    Parameters:
+        kernel: the types of its inputs are known.
+
+    Raises:
+        NotDeterministic: if there is such an update.
+    """
+    for insn in kernel.instructions:
+        if _is_in_any_order(kernel, insn):
+            raise NotDeterministic(
+                f"instruction '{insn.id}' updates floating-point numbers in the order in which "
+                "work items come to it, which the option deterministic rules out",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+                remedy="reduce in two passes (parallelize_reduction), count in integers, leave out "
+                "{atomic} where no two work items update the same element, or leave out the option",
+            )
+
+
+def _is_in_any_order(kernel: Kernel, insn: Instruction) -> bool:
+    if not isinstance(insn, Assignment) or insn.atomicity is None or insn.atomicity.init:
+        return False
+    if not any(is_on_axis(kernel.tags.get(iname)) for iname in insn.within_inames):
+        return False
+    dtype = infer_types(kernel).variables[ex.name_of(insn.assignee)].dtype
+    return dtype is None or dtype.kind not in "biu"

@@ -1,0 +1,5 @@
+"""How often a kernel does something: operations, accesses, barriers, elements.
+
+Counts are formulas in the sizes.  Start with `count`, what a formula can be asked, and `op_map`;
+`occurrences` and `executions` find what there is to count, and for which instances.
+"""

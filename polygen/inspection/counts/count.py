@@ -1,0 +1,264 @@
+"""`Count`: how often something happens in a kernel, for any sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from math import prod
+from typing import SupportsIndex, TypeVar
+
+import islpy as isl
+
+from polygen.analysis.counting.point_counts import formula, is_finite, number
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.errors import (
+    InvalidArgument,
+    MissingArgument,
+    NotCountable,
+)
+from polygen.inspection.counts.given_sizes import check_assumed
+from polygen.ir import walk
+from polygen.ir.cached import cached_property
+from polygen.ir.domain import flat_names, project_out, universe
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
+from polygen.source import caller_location
+
+_PARAM = isl.dim_type.param
+
+
+@dataclass(frozen=True)
+class Points:
+    """The values of some names in a flat set.
+
+    Attributes:
+        text: the set, in isl's notation.
+        names: what is counted.  Other names are parameters, or inames of which some value will do.
+        where: what has to hold beside: conditions that are not affine.
+    """
+
+    text: str
+    names: frozenset[str]
+    where: tuple[Expression, ...] = ()
+
+    @property
+    def flat(self) -> isl.Set:
+        """The set."""
+        return isl.Set(self.text)
+
+
+@dataclass(frozen=True, eq=False)
+class Count:
+    """How often something happens, for all sizes that a kernel's assumptions allow: exactly.
+
+    Counts of one kernel may be added, and multiplied by integers.
+
+    Attributes:
+        kernel: whose sizes it depends on.
+        parts: what is counted, and how often each point counts.
+    """
+
+    kernel: Kernel
+    parts: tuple[tuple[Points, int], ...] = ()
+
+    @cached_property
+    def pwqpolynomial(self) -> isl.PwQPolynomial | None:
+        """A formula: isl's piecewise quasi-polynomial in the kernel's sizes.
+
+        It is right for all sizes that the kernel's assumptions allow.  None if there is none of a
+        reasonable length: then `eval_with_dict` counts for given sizes.
+        """
+        found = [_formula(self.kernel, points) for points, _ in self.parts]
+        total = isl.PwQPolynomial("{ 0 }")
+        for one, (_, times) in zip(found, self.parts, strict=True):
+            if one is None:
+                return None
+            total = total.add(one.scale_val(isl.Val(times)))
+        return total.coalesce()
+
+    def eval_with_dict(self, params: Mapping[str, SupportsIndex]) -> int:
+        """Return the number for given sizes.
+
+        Parameters:
+            params: the value of each size that it depends on; others may be among them.
+
+        Raises:
+            MissingArgument: if the value of a size is not given.
+            InvalidArgument: if it is no integer.
+            AssumptionViolated: if the kernel's assumptions exclude these sizes.
+        """
+        sizes = self._sizes(params)
+        polynomial = self.pwqpolynomial
+        if polynomial is None:
+            return sum(times * _number(points, sizes) for points, times in self.parts)
+        names = [name or "" for name in polynomial.get_var_names(_PARAM)]
+        value: int = polynomial.eval_with_dict({name: sizes[name] for name in names})
+        return value
+
+    def at(self, params: Mapping[str, SupportsIndex]) -> int:
+        """Return what `eval_with_dict` does, and find no formula first: for one use.
+
+        Parameters and errors are those of `eval_with_dict`.
+        """
+        sizes = self._sizes(params)
+        return sum(times * _number_at(points, sizes) for points, times in self.parts)
+
+    def _sizes(self, params: Mapping[str, SupportsIndex]) -> dict[str, int]:
+        """Return the sizes that are given, derived ones too, checked."""
+        needed = {name for points, _ in self.parts for name in self._parameters(points)}
+        needed.update(flat_names(self.kernel.assumptions.flat) if self.parts else ())
+        return known_sizes(self.kernel, needed, params)
+
+    def _parameters(self, points: Points) -> frozenset[str]:
+        names = frozenset(flat_names(points.flat)).union(*map(walk.free_variables, points.where))
+        return names.intersection(self.kernel.parameters).difference(points.names)
+
+    def __add__(self, other: Count | int) -> Count:
+        if isinstance(other, int) and other == 0:  # where sum() starts
+            return self
+        if not isinstance(other, Count):
+            return NotImplemented
+        if other.kernel != self.kernel:
+            raise InvalidArgument(
+                f"counts of two kernels, '{self.kernel.name}' and '{other.kernel.name}', are added",
+                where=caller_location(),
+                remedy="add their values: eval_with_dict(...)",
+            )
+        times = dict(self.parts)
+        for points, number_of in other.parts:
+            times[points] = times.get(points, 0) + number_of
+        return Count(self.kernel, tuple((p, n) for p, n in times.items() if n))
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: int) -> Count:
+        return Count(self.kernel, tuple((p, n * factor) for p, n in self.parts if factor))
+
+    __rmul__ = __mul__
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is 0 for all sizes."""
+        return self.pwqpolynomial is not None and bool(self.pwqpolynomial.is_zero())
+
+    def __str__(self) -> str:
+        if self.pwqpolynomial is None:
+            return "no formula: eval_with_dict counts, for given sizes"
+        return str(self.pwqpolynomial.to_str())
+
+    def __repr__(self) -> str:
+        return f"Count({self})"
+
+
+def known_sizes(
+    kernel: Kernel, wanted: Set[str], params: Mapping[str, SupportsIndex]
+) -> dict[str, int]:
+    """Return the sizes that are given, derived ones too, checked.
+
+    Parameters:
+        kernel: whose sizes these are.
+        wanted: which are needed.
+        params: the values that are given; others may be among them.
+
+    Raises:
+        MissingArgument: if the value of one is not given.
+        InvalidArgument: if it is no integer.
+        AssumptionViolated: if the kernel's assumptions exclude these sizes.
+    """
+    needed = set(wanted)
+    derived = {size.name: size for size in kernel.derived_sizes}
+    for name in [size.name for size in reversed(kernel.derived_sizes)]:
+        if name in needed:
+            needed |= derived[name].names
+    sizes: dict[str, int] = {}
+    for name in sorted(needed - derived.keys()):
+        sizes[name] = _given(kernel, params, name)
+    for name, size in derived.items():
+        if name in needed:
+            forms = [linear_form(factor) for factor in size.factors]
+            sizes[name] = prod(max(0, f.evaluate(sizes)) for f in forms if f is not None)
+    check_assumed(kernel, sizes, "count for other sizes, or make the kernel without the assumption")
+    return sizes
+
+
+def _given(kernel: Kernel, params: Mapping[str, SupportsIndex], name: str) -> int:
+    if name not in params:
+        raise MissingArgument(
+            f"a count of kernel '{kernel.name}' needs a value of '{name}'",
+            where=caller_location(),
+            remedy=f"pass it with the other sizes: {{'{name}': ...}}",
+        )
+    value = params[name]
+    try:
+        return value.__index__()
+    except (AttributeError, TypeError):
+        raise InvalidArgument(
+            f"the size '{name}' was given as {value!r}, which is no integer",
+            where=caller_location(),
+            remedy="pass whole numbers",
+        ) from None
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def added_up(counts: Iterable[tuple[_Key, Count]]) -> dict[_Key, Count]:
+    """Return the number for each key, which may come several times."""
+    found: dict[_Key, Count] = {}
+    for key, count in counts:
+        found[key] = found[key] + count if key in found else count
+    return found
+
+
+def _number(points: Points, sizes: Mapping[str, int]) -> int:
+    """Return how many points there are, for given sizes, without a formula in these."""
+    return number(points.flat, points.names, sizes, points.where)
+
+
+def _number_at(points: Points, sizes: Mapping[str, int]) -> int:
+    """Return how many points there are, for given sizes, by a formula without these."""
+    if points.where:
+        return _number(points, sizes)
+    flat = points.flat
+    for position, name in enumerate(flat_names(flat)):
+        if name in sizes:
+            flat = flat.fix_val(_PARAM, position, isl.Val(sizes[name]))
+    found = formula(project_out(flat, sizes), points.names, universe())
+    if found is None:
+        return _number(points, sizes)
+    value: int = found.eval_with_dict({})
+    return value
+
+
+def _formula(kernel: Kernel, points: Points) -> isl.PwQPolynomial | None:
+    return None if points.where else _formula_of_all(kernel, points)
+
+
+@per_kernel
+def _formula_of_all(kernel: Kernel, points: Points) -> isl.PwQPolynomial | None:
+    """Return how many points there are; it is kept, for many things happen equally often."""
+    return formula(points.flat, points.names, kernel.assumptions.flat)
+
+
+def count_of(
+    kernel: Kernel,
+    flat: isl.Set,
+    names: frozenset[str],
+    what: str,
+    where: tuple[Expression, ...] = (),
+) -> Count:
+    """Return how many values names have together in a flat set, where conditions hold.
+
+    Raises:
+        NotCountable: if there is no end of them.
+    """
+    points = Points(flat.to_str(), names, where)
+    if not is_finite(flat, names):
+        raise NotCountable(
+            f"{what} of kernel '{kernel.name}' cannot be counted: there is no end of them",
+            where=kernel.location,
+            excerpt="\n".join(str(d) for d in kernel.domains),
+            remedy="give all loops bounds",
+        )
+    return Count(kernel, ((points, 1),))

@@ -1,0 +1,117 @@
+"""`polygen.get_synchronization_map`: how often work items wait, and functions are launched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import islpy as isl
+
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.errors import NotCountable
+from polygen.inspection.counts.count import Count, added_up, count_of
+from polygen.inspection.counts.count_keys import Sync
+from polygen.inspection.counts.count_map import CountMap
+from polygen.inspection.counts.executions import lowered
+from polygen.ir import expression as ex
+from polygen.ir.domain import flat_names, intersection, universe
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
+from polygen.ir.show_expression import show_expression
+from polygen.lower.program import Barrier, HostLoop, If, Launch, Loop, Node
+
+
+@public
+def get_synchronization_map(kernel: Kernel) -> CountMap[Sync]:
+    r"""Return how often each work item waits for others of its group, and how much is launched.
+
+    That is what happens in the code that is generated for devices with a grid (OpenCL): as many
+    barriers as a work item passes on its way, in all launches together.
+
+    Parameters:
+        kernel: the types of its inputs are known.
+
+    Returns:
+        A number for ``barrier_local`` and for ``kernel_launch``, exact for all sizes; see
+        `Count.eval_with_dict`.
+
+    Raises:
+        TypeNotFound: if the type of a variable is not known.
+        NotCountable: if data, or the group that a work item is in, decides.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel(
+    ...     "{ [t,i,j]: 0<=t<n and 0<=i,j<64 }",
+    ...     "x[i] = a[t,i]  {id=load}\nb[t,j] = x[63 - j]  {dep=load}",
+    ...     [pg.TemporaryVariable("x", None, 64, address_space=pg.AddressSpace.LOCAL), "..."],
+    ... )
+    >>> knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), "i: l.0, j: l.0")
+    >>> print(pg.get_synchronization_map(knl))
+    Sync(barrier_local, polygen_kernel): [n] -> { 2 * n : n > 0 }
+    Sync(kernel_launch, polygen_kernel): { 1 }
+
+    Source: Loo.py's function of this name.
+    """
+    walk = _Walk(kernel)
+
+    def counts() -> Iterator[tuple[Sync, Count]]:
+        for kind, points, names in walk.nodes(lowered(kernel).host, universe(), frozenset()):
+            walk.check(points, names)
+            count = count_of(kernel, points, names, "barriers and launches")
+            yield Sync(kind, kernel.name), count
+
+    return CountMap(kernel, Sync, added_up(counts()))
+
+
+_Found = tuple[str, isl.Set, frozenset[str]]
+
+
+class _Walk:
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def nodes(
+        self, nodes: Sequence[Node | Launch | HostLoop], points: isl.Set, names: frozenset[str]
+    ) -> Iterator[_Found]:
+        """Yield what synchronizes, with the iterations of the loops around."""
+        for node in nodes:
+            if isinstance(node, Launch):
+                yield "kernel_launch", points, names
+                yield from self.nodes(node.body, points, names)
+            elif isinstance(node, Barrier):
+                yield "barrier_local", points, names
+            elif isinstance(node, HostLoop | Loop):
+                if any(self.nodes(node.body, points, names)):
+                    around = intersection(points, self._iterations(node))
+                    yield from self.nodes(node.body, around, names | {node.iname})
+            elif isinstance(node, If) and any(self.nodes(node.body, points, names)):
+                around = intersection(points, self._where(node.condition))
+                yield from self.nodes(node.body, around, names)
+
+    def _iterations(self, loop: HostLoop | Loop) -> isl.Set:
+        iname = ex.Variable(loop.iname)
+        bounds = [ex.Comparison(loop.lower, "<=", iname), ex.Comparison(iname, "<", loop.upper)]
+        if loop.step != 1:
+            passed = ex.sum_of(iname, ex.negated(loop.lower))
+            bounds.append(ex.Comparison(ex.remainder_of(passed, loop.step), "==", 0))
+        return self._where(ex.LogicalAnd(tuple(bounds)))
+
+    def _where(self, condition: Expression) -> isl.Set:
+        found = condition_set(condition)
+        if found is None:
+            raise self._uncountable(f"'{show_expression(condition)}' is no affine condition")
+        return found
+
+    def check(self, points: isl.Set, names: frozenset[str]) -> None:
+        """Raise NotCountable if what is no size decides."""
+        unknown = set(flat_names(points)).difference(names, self._kernel.parameters)
+        if unknown:
+            shown = ", ".join(f"'{name}'" for name in sorted(unknown))
+            raise self._uncountable(f"{shown} decides")
+
+    def _uncountable(self, why: str) -> NotCountable:
+        return NotCountable(
+            f"how often work items of kernel '{self._kernel.name}' wait cannot be counted: {why}",
+            where=self._kernel.location,
+            remedy="look at the loops: print(polygen.lower_kernel(knl))",
+        )

@@ -1,0 +1,124 @@
+"""What each launch of a call moves and computes, by the counts of its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+from polygen.errors import UserError
+from polygen.inspection.counts.access_footprints import (
+    footprint_bytes_in,
+    gather_access_footprint_bytes,
+)
+from polygen.inspection.counts.count_keys import CountGranularity
+from polygen.inspection.counts.executions import carried_out, in_full, lowered
+from polygen.inspection.counts.op_map import get_op_map
+from polygen.ir.dtype import dtype_name
+from polygen.ir.empty import NO_NAMES
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import tell
+from polygen.lower.program import HostLoop, HostNode, Launch
+from polygen.runtime.recording import Called
+
+Operations = Mapping[str, int]  # by the name of their type
+
+
+@dataclass(frozen=True)
+class Work:
+    """What launches of one function do in a call, all together.
+
+    Attributes:
+        bytes: how many have to move: in each launch, each element of an array once for reading, and
+            once for writing; None if that cannot be counted.
+        operations: how many there are of each type, those in subscripts left out; None if that
+            cannot be counted.
+        why: what cannot be counted, and why.
+    """
+
+    bytes: int | None
+    operations: Operations | None
+    why: tuple[str, ...] = ()
+
+
+def operations_of(
+    kernel: Kernel, sizes: Mapping[str, SupportsIndex], within: Sequence[str] | None = None
+) -> dict[str, int]:
+    """Return how many operations of each type work items do, what several repeat included.
+
+    Those in subscripts are left out: compilers find addresses in other ways.
+
+    Raises:
+        NotCountable: if data decides what is done.
+    """
+    each = CountGranularity.WORKITEM
+    done = get_op_map(kernel, True, False, within=within, count_granularity=each)
+    counts = done.group_by("dtype").items()
+    return dict(sorted((dtype_name(k.dtype), n.at(sizes)) for k, n in counts))
+
+
+def work_of(called: Called) -> dict[str, Work]:
+    """Return what a call does, by the name of the function that is launched."""
+    if called.target != "c" and not called.typed.calls:  # what was generated is on a grid
+        tell(called.typed, lowered, called.program.loop_program)
+    functions, host = called.program.launches, called.program.loop_program.host
+    if len(functions) == 1 and (called.target == "c" or isinstance(host[0], Launch)):
+        return {functions[0].name: _all_of(called)}
+    plain = in_full(called.typed)
+    found = dict(_parts(lowered(called.typed).host, NO_NAMES))
+    own = {insn.id for insn in plain.instructions}
+    return {
+        name: _part_of(called, plain, insns & own, around, found)
+        for name, (insns, around) in found.items()
+    }
+
+
+def _all_of(called: Called) -> Work:
+    kernel, sizes, why = called.typed, called.sizes, list[str]()
+    moved = done = None
+    try:
+        counts = gather_access_footprint_bytes(kernel)
+        moved = sum(count.at(sizes) for count in counts.values())
+    except UserError as error:
+        why.append(error.what)
+    try:
+        done = operations_of(kernel, sizes)
+    except UserError as error:
+        why.append(error.what)
+    return Work(moved, done, tuple(why))
+
+
+_Part = tuple[frozenset[str], frozenset[str]]  # instructions, and inames of loops on the host
+
+
+def _parts(nodes: Sequence[HostNode], around: frozenset[str]) -> Iterator[tuple[str, _Part]]:
+    for node in nodes:
+        if isinstance(node, Launch):
+            yield node.name, (frozenset(carried_out(node.body)), around)
+        else:
+            assert isinstance(node, HostLoop)
+            yield from _parts(node.body, around | {node.iname})
+
+
+def _part_of(
+    called: Called,
+    plain: Kernel,
+    insns: frozenset[str],
+    around: frozenset[str],
+    parts: Mapping[str, _Part],
+) -> Work:
+    shared = sorted(i for i in insns if sum(i in others for others, _ in parts.values()) > 1)
+    if shared:
+        return Work(None, None, (f"'{shared[0]}' is part of several launches",))
+    why = list[str]()
+    moved = done = None
+    try:
+        moved = footprint_bytes_in(plain, insns, around).at(called.sizes)
+    except UserError as error:
+        why.append(error.what)
+    try:
+        ids = [f"id:{insn.id}" for insn in plain.assignments if insn.id in insns]
+        done = operations_of(called.typed, called.sizes, ids) if ids else {}
+    except UserError as error:
+        why.append(error.what)
+    return Work(moved, done, tuple(why))

@@ -1,0 +1,117 @@
+"""Devices as `polygen.measure_limits` sees them: what their drivers state, and how to name them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polygen.inspection.devices.limits import Limits
+from polygen.language.make_kernel import make_kernel
+from polygen.runtime.c_compiler import find_compiler
+from polygen.runtime.cuda_driver import architecture, driver
+from polygen.runtime.executor import Executor
+from polygen.runtime.opencl import Queue, pyopencl
+
+_LEAST_COPIED, _MOST_COPIED = 2**28, 2**30  # bytes: past caches, and not too long
+_PAST = 8  # how many times a cache
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
+_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
+
+
+@dataclass(frozen=True)
+class MeasuredDevice:
+    """A device.
+
+    Attributes:
+        device: what executors take for it.
+        target: ``"c"``, ``"opencl"`` or ``"cuda"``.
+        kind: ``"gpu"``, or ``"cpu"`` for what runs on a processor.
+        identity: what tells it, its driver and its compiler from others.
+        stated: its limits, with rates that are still to be measured.
+        copied_bytes: how much to copy, read and written together: far more than caches hold.
+    """
+
+    device: Any
+    target: str
+    kind: str
+    identity: str
+    stated: Limits
+    copied_bytes: int
+
+
+def measured_device(device: Any) -> MeasuredDevice:
+    """Return a device by what an executor takes for it.
+
+    Raises:
+        InvalidArgument: if it is none.
+        NoDevice: if there is none.
+    """
+    executor = Executor(make_kernel("{ : }", "a[0] = 1"), device)
+    if executor.target == "cuda":
+        return _cuda()
+    if executor.target == "c":
+        return _processor()
+    queue = executor.default_queue()
+    assert queue is not None
+    return _opencl(queue)
+
+
+def _cuda() -> MeasuredDevice:
+    cuda = driver()
+    number = cuda.device()
+    stated = Limits.of_device()
+    parts = ("cuda", cuda.identity(number), architecture(number), cuda.compiler_version())
+    identity = "\n".join((*parts, str(stated)))
+    return MeasuredDevice("cuda", "cuda", "gpu", identity, stated, _copied(stated))
+
+
+def _opencl(queue: Queue) -> MeasuredDevice:
+    cl, device = pyopencl(), queue.device
+    on_processor = bool(device.type & cl.device_type.CPU)
+    stated = Limits(
+        1.0,
+        1.0,
+        device.max_compute_units,
+        items_per_group=device.max_work_group_size,
+        local_bytes=device.local_mem_size,
+        cache_bytes=max(1, device.global_mem_cache_size),
+    )
+    parts = (device.platform.version, device.name, device.driver_version, str(stated))
+    return MeasuredDevice(
+        queue,
+        "opencl",
+        "cpu" if on_processor else "gpu",
+        "\n".join(("opencl", *parts)),
+        stated,
+        _copied(stated, device.global_mem_size),
+    )
+
+
+def _processor() -> MeasuredDevice:
+    given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    threads = int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
+    caches = [_bytes(path.read_text()) for path in _CACHES.glob("index*/size")]
+    stated = Limits(1.0, 1.0, threads, cache_bytes=max(caches, default=2**25))
+    identity = "\n".join(("c", find_compiler().identity, str(stated)))
+    return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, _memory()))
+
+
+def _copied(stated: Limits, memory: int | None = None) -> int:
+    wanted = min(max(_LEAST_COPIED, _PAST * stated.cache_bytes), _MOST_COPIED)
+    return wanted if memory is None else min(wanted, memory // 8)
+
+
+def _memory() -> int:
+    """Return how much memory this process may have."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = _GROUP_LIMIT.read_text().strip() if _GROUP_LIMIT.exists() else "max"
+    return min(machine, int(limit)) if limit.isdigit() else machine
+
+
+def _bytes(text: str) -> int:
+    """Return a size such as ``512K`` as a number."""
+    number, unit = text.strip()[:-1], text.strip()[-1]
+    return int(number) * _UNITS[unit] if unit in _UNITS else int(text)

@@ -1,0 +1,5 @@
+"""Who comes first, and which steps may be taken.
+
+What is asked here: why two instructions are ordered, which loops can be parallel, whether a step is
+legal, which schedule isl proposes.  Start with `explain_order` and `legal_steps`.
+"""

@@ -1,0 +1,150 @@
+"""`polygen.parallel_inames`: which loops could be mapped to the hardware, and what others carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from polygen.analysis.dataflow.dependences import Dependence, dependences
+from polygen.analysis.pairs.instance_pairs import users
+from polygen.inspection.order.legal_steps import Verdict, is_legal
+from polygen.ir.array import AddressSpace
+from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_parallel
+from polygen.transforms.inames.tag_inames import tag_inames
+
+
+@dataclass(frozen=True)
+class Parallelism:
+    """What is known of the iterations of one iname.
+
+    Attributes:
+        iname: the iname.
+        as_group: whether it may be tagged ``g``: run by work groups in any order.
+        as_item: whether it may be tagged ``l``: by the work items of a group.  The two differ
+            only in what local temporaries are: groups have copies of their own.
+        carried: the dependences between different iterations of its loop, those of all outer
+            loops being the same.  Where a loop carries some and may be tagged all the same,
+            another loop keeps them, or a dependency between the instructions: at the price of
+            barriers, or of several launches.
+    """
+
+    iname: str
+    as_group: Verdict
+    as_item: Verdict
+    carried: tuple[Dependence, ...]
+
+    @property
+    def parallel(self) -> bool:
+        """Whether it may be tagged ``g``, and ``l`` too."""
+        return bool(self.as_group and self.as_item)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{first:9} {rest}".rstrip() for first, rest in self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        answers = {"g": self.as_group, "l": self.as_item}
+        yes = [tag for tag, verdict in answers.items() if verdict]
+        answer = "yes" if len(yes) == 2 else f"{yes[0]} only" if yes else "no"
+        errors = [v.error.what for v in answers.values() if v.error is not None]
+        # What a temporary holds may be lost although its loop carries nothing.
+        reasons = [str(d) for d in self.carried] or errors[:1] or [""]
+        yield from zip((answer, *[""] * (len(reasons) - 1)), reasons, strict=True)
+
+
+class ParallelInames(Mapping[str, Parallelism]):
+    """What is known of each iname, by name.  It prints as a table."""
+
+    def __init__(self, rows: Mapping[str, Parallelism]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, iname: str) -> Parallelism:
+        return self._rows[iname]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __str__(self) -> str:
+        width = max(map(len, (*self._rows, "iname")))
+        lines = [f"{'iname':{width}}  parallel  carries"]
+        for iname, row in self._rows.items():
+            first, *others = str(row).splitlines()
+            lines += [f"{iname:{width}}  {first}", *(f"{'':{width}}  {line}" for line in others)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"ParallelInames({', '.join(f'{i}: {r.parallel}' for i, r in self._rows.items())})"
+
+
+@public
+def parallel_inames(kernel: Kernel) -> ParallelInames:
+    """Return for each iname whether its iterations may run in parallel, and what they carry.
+
+    An iname may be parallel if, and only if, the step that tags it is proved, the kernel being
+    otherwise as it is: this is what `is_legal` says of `tag_inames`.  Where each of two inames may
+    be parallel, that need not hold for both together.  An iname that is on a hardware axis already
+    counts as parallel.  Whether code can be generated is another question: for a reduction over
+    a parallel iname, say.
+
+    Parameters:
+        kernel: the kernel.
+
+    Returns:
+        A mapping from inames, in the order of the domains, which prints as a table.
+
+    Raises:
+        NoLoopNest, DependencyCycle: if there is no order at all.
+        ProofLimit: if isl has more to do than is reasonable.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel(
+    ...     "{ [t,i]: 0<=t<n and 1<=i<n }", "a[t+1,i] = a[t,i-1] + a[t,i+1]  {id=s}",
+    ...     loop_priority="t, i",
+    ... )
+    >>> print(pg.parallel_inames(knl))
+    iname  parallel  carries
+    t      no        flow   s[t, i] -> s[t + 1, i + 1]  through a, distance (1, 1), carried by t
+                     flow   s[t, i] -> s[t + 1, i - 1]  through a, distance (1, -1), carried by t
+    i      yes
+    >>> pg.parallel_inames(knl)["i"].parallel
+    True
+    """
+    found = dependences(kernel)
+    return ParallelInames(
+        {
+            iname: _parallelism(kernel, iname, tuple(d for d in found if d.carried_by == iname))
+            for iname in kernel.inames
+        }
+    )
+
+
+def _parallelism(kernel: Kernel, iname: str, carried: tuple[Dependence, ...]) -> Parallelism:
+    if is_parallel(kernel.tags.get(iname)):
+        here = Verdict(kernel)
+        return Parallelism(iname, here, here, carried)
+    as_group = _tagged(kernel, iname, GroupTag(_free_axis(kernel)))
+    as_item = as_group
+    if _touches_local(kernel.expanded, iname):
+        as_item = _tagged(kernel, iname, LocalTag(_free_axis(kernel)))
+    return Parallelism(iname, as_group, as_item, carried)
+
+
+def _tagged(kernel: Kernel, iname: str, tag: HardwareTag) -> Verdict:
+    return is_legal(kernel, tag_inames, {iname: tag}, force=True)
+
+
+def _free_axis(kernel: Kernel) -> int:
+    """Return an axis that no iname is on; that there are but three is no matter of order."""
+    return 1 + max((getattr(tag, "axis", -1) for tag in kernel.tags.values()), default=-1)
+
+
+def _touches_local(kernel: Kernel, iname: str) -> bool:
+    return any(
+        kernel.address_space(t.name) is AddressSpace.LOCAL
+        and any(iname in kernel.instruction(u).within_inames for u in users(kernel, t.name))
+        for t in kernel.temporaries
+    )

@@ -1,1 +1,0 @@
-"""Kernels as HTML: what notebooks show, and what `polygen.report` writes."""

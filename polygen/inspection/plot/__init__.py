@@ -1,1 +1,0 @@
-"""What a picture of iteration domains shows, and how it is drawn."""

@@ -1,0 +1,298 @@
+"""What C (C11) with OpenMP does differently.
+
+``int`` has 32 bits wherever NumPy and OpenMP run; types of other widths are those of stdint.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from polygen.analysis.typing.functions import FAST
+from polygen.ir.array import AddressSpace
+from polygen.ir.atomicity import MemoryOrdering, MemoryScope
+from polygen.ir.dtype import DType
+from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS, has_vectors
+from polygen.targets.languages.target import Atomics, Bits, Target
+from polygen.targets.languages.vector_math import vector_functions
+from polygen.targets.texts.complex_helpers import NATIVE
+
+
+def _parallel_loop(loops: int, condition: str, part: str, vectors: bool) -> str:
+    clauses = " simd" if vectors else ""
+    clauses += f" collapse({loops})" if loops > 1 else ""
+    clauses += f" if({condition})" if condition else ""
+    return f"#pragma omp parallel for{clauses}" + (f" schedule(dynamic, {part})" if part else "")
+
+
+def _team_loop(loops: int, _condition: str, part: str, vectors: bool) -> str:
+    return _parallel_loop(loops, "", part, vectors).replace("parallel for", "for") + " nowait"
+
+
+def _team(condition: str) -> str:
+    return "#pragma omp parallel" + (f" if({condition})" if condition else "")
+
+
+_TEAM_WAITS = """
+static inline void pg_wait_for_team(int *team)
+{
+#ifdef _OPENMP
+    int const round = __atomic_load_n(&team[16], __ATOMIC_ACQUIRE);
+    if (__atomic_add_fetch(&team[0], 1, __ATOMIC_ACQ_REL) == omp_get_num_threads()) {
+        __atomic_store_n(&team[0], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&team[16], round + 1, __ATOMIC_RELEASE);
+    }
+    for (int left = 2000; __atomic_load_n(&team[16], __ATOMIC_ACQUIRE) == round; left -= left > 0) {
+        if (left == 0)
+            sched_yield(); // there may be more threads than processors
+    }
+#else
+    (void) team;
+#endif
+}
+"""
+
+
+def _vector_loop(accumulated: Sequence[tuple[str, str]]) -> str:
+    clauses = [f" reduction({operation}:{name})" for operation, name in accumulated]
+    return f"#pragma omp simd{''.join(clauses)}"
+
+
+_MOST_COPIES, _SOME_COPIES = 64, 8
+
+
+def _unroll(count: int | None) -> str:
+    copies = _SOME_COPIES if count is None else max(1, min(count, _MOST_COPIES))
+    return f"#pragma GCC unroll {copies}"
+
+
+_SIGNS = {"sum": "+", "product": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
+
+
+def _atomic(operation: str, _dtype: DType) -> str | None:
+    if operation not in _SIGNS:
+        return None
+    return f"#pragma omp atomic$clause\n$at {_SIGNS[operation]}= $x;"
+
+
+def _ordering(name: str) -> dict[str, str]:
+    # A stronger one than was asked for does no harm.
+    clause = "" if name == "RELAXED" else " seq_cst"
+    return {"clause": clause, "order": f"__ATOMIC_{name}"}
+
+
+_ATOMICS = Atomics(
+    shared=frozenset((AddressSpace.GLOBAL,)),  # a group runs on one thread
+    orderings={
+        MemoryOrdering.RELAXED: _ordering("RELAXED"),
+        MemoryOrdering.ACQUIRE: _ordering("ACQUIRE"),
+        MemoryOrdering.RELEASE: _ordering("RELEASE"),
+        MemoryOrdering.ACQUIRE_RELEASE: _ordering("ACQ_REL"),
+        MemoryOrdering.SEQUENTIALLY_CONSISTENT: _ordering("SEQ_CST"),
+    },
+    scopes={scope: {} for scope in MemoryScope},
+    sizes=(1, 2, 4, 8),
+    native=_atomic,
+    native_floats=frozenset(("sum", "product")),
+    retry=lambda _: (
+        """
+{
+    $M $seen, $new;
+    __atomic_load(&$at, &$seen, __ATOMIC_RELAXED);
+    do {
+        $T const $old = $number;
+        $new = $bits;
+    } while (!__atomic_compare_exchange(&$at, &$seen, &$new, 0, $order, __ATOMIC_RELAXED));
+}
+"""
+    ),
+    forms=lambda _: Bits(),
+    store=lambda _: "#pragma omp atomic write$clause\n$at = $bits;",
+)
+
+_VECTORS = {
+    (dtype, count): name
+    for dtype, name in (
+        ("uint32", "uint32_t"),
+        ("uint64", "uint64_t"),
+        ("float32", "float"),
+        ("float64", "double"),
+    )
+    for count in (2, 4)
+}
+
+
+def _vector_line(dtype: str, name: str, count: int) -> str:
+    return f"typedef struct {{ {name} {', '.join('xyzw'[:count])}; }} pg_{dtype}x{count};"
+
+
+_TYPE_NAMES = {
+    "bool": "bool",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+    "uint64": "uint64_t",
+    "float16": "half",
+    "bfloat16": "uint16_t",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "float complex",
+    "complex128": "double complex",
+}
+
+
+def _array_vector_line(dtype: str, count: int) -> str:
+    size = np.dtype(dtype).itemsize
+    bytes_ = size * (4 if count == 3 else count)
+    # Arrays of NumPy's need not lie on multiples of a vector's size.
+    attributes = f"vector_size({bytes_}), aligned({size}), may_alias"
+    return f"typedef {_TYPE_NAMES[dtype]} pg_{dtype}_vec{count} __attribute__(({attributes}));"
+
+
+def _same_lanes(vector: str, number: str, count: int) -> str:
+    zero = number in ("0", "0.0", "0.0f")  # what is not written is 0
+    return f"({vector}) {{{', '.join([number] * (1 if zero else count))}}}"
+
+
+_ARRAY_VECTORS = {
+    f"{dtype}_vec{count}": _array_vector_line(dtype, count)
+    for dtype in _TYPE_NAMES
+    for count in VECTOR_LENGTHS[1:]
+    if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
+}
+
+# Each operation on halves is rounded.  With AVX512-FP16, GCC contracts them, and GCC 12 drops
+# conversions to halves and back where it finds vectors in straight-line code.
+_HALF = """\
+#if defined(__AVX512FP16__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("no-avx512fp16")
+#endif
+__extension__ typedef _Float16 half;"""
+
+C_OPENMP = Target(
+    name="c",
+    type_names=_TYPE_NAMES,
+    literal_suffixes={
+        "uint32": "u",
+        "int64": "LL",
+        "uint64": "ULL",
+        "float32": "f",
+    },
+    type_lines={
+        "bool": "#include <stdbool.h>",
+        **dict.fromkeys(
+            ("int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64", "bfloat16"),
+            "#include <stdint.h>",
+        ),
+        "float16": _HALF,
+        **{
+            f"{dtype}x{count}": _vector_line(dtype, name, count)
+            for (dtype, count), name in _VECTORS.items()
+        },
+        **_ARRAY_VECTORS,
+        # I may be the name of a variable.
+        **dict.fromkeys(("complex64", "complex128"), "#include <complex.h>\n#undef I"),
+    },
+    math_lines=("#include <math.h>",),
+    math_suffixes={"float32": "f"},
+    missing_functions=frozenset(
+        """abs_diff acospi add_sat asinpi atan2pi atanpi bitselect clz cospi ctz degrees exp10 hadd
+        mad mad24 mad_hi mad_sat maxmag minmag mix mul24 mul_hi popcount pown powr radians rhadd
+        rootn rotate rsqrt sign sincos sinpi smoothstep step sub_sat tanpi
+        upsample""".split()  # noqa: SIM905
+    )
+    | FAST.keys(),
+    helper_prefix="static inline",
+    function_head=lambda _, __: "void ",
+    qualifiers=dict.fromkeys(AddressSpace, ""),
+    constant_qualifier="",
+    table_qualifier="static const ",
+    table_nan="NAN",
+    to_half="""
+float $name($T a)
+{
+    return (half) a;
+}
+""",
+    bfloat16={
+        "from_bfloat16": """
+float $name(uint16_t a)
+{
+    union { uint32_t bits; float value; } const both = {.bits = (uint32_t) a << 16};
+    return both.value;
+}
+""",
+        "to_bfloat16": """
+uint16_t $name(float a)
+{
+    union { float value; uint32_t bits; } const both = {.value = a};
+    uint32_t const bits = both.bits;
+    // to the nearest one, to an even one from halfway
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (uint16_t) (bits >> 16 | 0x40u);
+    return (uint16_t) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+""",
+    },
+    complex_operators=True,
+    complex_literal="{1} + {2} * _Complex_I",
+    complex_elements={"complex64": "CMPLXF({0}, {1})", "complex128": "CMPLX({0}, {1})"},
+    complex_forms={
+        "conj": "conj{1}({0})",
+        "real": "creal{1}({0})",
+        "imag": "cimag{1}({0})",
+        "carg": "carg{1}({0})",
+        "cproj": "cproj{1}({0})",
+        **{
+            name: f"c{name}{{1}}({{0}})"
+            for name in """abs acos acosh asin asinh atan atanh cos cosh exp log pow sin sinh sqrt
+            tan tanh""".split()  # noqa: SIM905
+        },
+    },
+    complex_helpers=frozenset(NATIVE),
+    vector_names={(dtype, count): f"pg_{dtype}x{count}" for dtype, count in _VECTORS},
+    vector_literal=("({0}){{", "}}"),
+    array_vector="pg_{1}_vec{2}",
+    array_component="{0}[{1}]",
+    array_number="(({0}{1} *) &{2})[{3}]",
+    vector_bytes=max(VECTOR_BYTES),
+    load_vector="*({2} const *) ({0})",
+    store_vector="*({2} *) ({0}) = {4}",
+    lanes="({0}) {{{1}}}",
+    convert_lanes="__builtin_convertvector({1}, {0})",
+    select_lanes="({3}) (({0} & ({4}) {1}) | (~{0} & ({4}) {2}))",
+    same_lanes=_same_lanes,
+    math_of_vectors=vector_functions,
+    # Else GCC takes two of AVX2's for one of AVX-512's.
+    each_lane="""
+    {0} result;
+    #pragma omp simd simdlen({1})
+    for (int i = 0; i < {1}; ++i)
+        result[i] = {2};
+    return result;
+""",
+    aligned=" __attribute__((aligned({0})))",
+    assume_aligned="{0} = __builtin_assume_aligned({0}, {1});",
+    restrict="restrict",
+    atomics=_ATOMICS,
+    parallel_loop=_parallel_loop,
+    team=_team,
+    team_loop=_team_loop,
+    team_lines=("#ifdef _OPENMP\n#include <omp.h>\n#include <sched.h>\n#endif",),
+    team_state=("int pg_team[17] = {0}; // who has come, and how often all have", _TEAM_WAITS),
+    team_alone="#pragma omp master",
+    team_waits="pg_wait_for_team(pg_team);",
+    vector_loop=_vector_loop,
+    accumulation="""
+#pragma omp declare reduction({0} : {1} : omp_out = {0}(omp_out, omp_in)) \\
+    initializer(omp_priv = omp_orig)
+""",
+    unroll=_unroll,
+    asks_in_turn=True,
+    runs_host=True,
+)

@@ -1,0 +1,130 @@
+"""CUDA C++ in which a work group is a cluster of blocks: work items along ``l.2`` are its blocks.
+
+A cluster is launched at once, on multiprocessors that reach each other's shared memory.  So what
+a group keeps in local memory is in the shared memory of the first block, where all find it, and a
+barrier is that of the cluster.  Before any of that memory is touched there is one, for memory of a
+block that has not begun must not be; it is reached at the beginning, and waited for as late as that
+(`BlocksBegun`).  At the end there is another, at which the first block waits for the others:
+a block's memory ends with it.  What work items of one block use alone is in its own memory
+(`in_blocks`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from polygen.errors import ClusterNotPossible
+from polygen.ir.array import AddressSpace
+from polygen.ir.atomicity import MemoryScope
+from polygen.ir.options import SUB_GROUP_SIZES
+from polygen.source import caller_location
+from polygen.targets.languages.cuda import CUDA
+from polygen.targets.languages.target import Target
+
+AXIS = 2  # along which work items are in blocks of their own
+MOST_BLOCKS = 8  # of a cluster, on every device that has clusters
+
+_FUNCTIONS = """
+__device__ inline int pg_cluster()
+{
+    int a;
+    asm("mov.u32 %0, %%clusterid.x;" : "=r"(a));
+    return a;
+}
+__device__ inline int pg_block()
+{
+    int a;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(a));
+    return a;
+}
+__device__ inline unsigned char *pg_of_first(unsigned char *a)
+{
+    unsigned char *b;
+    asm("mapa.u64 %0, %1, 0;" : "=l"(b) : "l"(a));
+    return b;
+}
+template <int count, typename T, typename U>
+__device__ inline void pg_in_blocks(T *a, U b)
+{
+    for (int k = 0; k < count; ++k) {
+        T *c = a;
+        if (k != pg_block())
+            asm("mapa.u64 %0, %1, %2;" : "=l"(c) : "l"(a), "r"(k));
+        *c = b;
+    }
+}
+__device__ inline void pg_begin_cluster()
+{
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+}
+__device__ inline void pg_begun_cluster()
+{
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ inline void pg_wait_for_cluster()
+{
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ inline void pg_leave_cluster()
+{
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    if (pg_block() == 0)
+        asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}""".strip()
+
+_POOL = "extern __shared__ __attribute__((aligned(16))) unsigned char pg_own[];"
+_BEGIN = "unsigned char *const pg_shared = pg_of_first(pg_own);"
+
+
+def _head(local_size: tuple[int, ...], resident_groups: int) -> str:
+    size = (*local_size, 1, 1, 1)
+    items = prod(size[:AXIS])
+    if size[AXIS] > MOST_BLOCKS or (size[AXIS] > 1 and items % SUB_GROUP_SIZES["cuda"]):
+        raise ClusterNotPossible(
+            f"work groups of {' x '.join(map(str, local_size))} cannot be clusters: these have at "
+            f"most {MOST_BLOCKS} blocks, along l.{AXIS}, of whole warps; here, {size[AXIS]} of "
+            f"{items} work items",
+            where=caller_location(),
+            remedy="split the inames tagged l.* otherwise, or leave out the option 'clusters'",
+        )
+    head = CUDA.function_head(size[:AXIS], resident_groups)
+    return head.replace("__launch", f"__cluster_dims__({size[AXIS]}, 1, 1) __launch")
+
+
+def _index(letter: str, axis: int) -> str:
+    assert CUDA.hardware_index is not None
+    if (letter, axis) == ("g", 0):
+        return "pg_cluster()"
+    return "pg_block()" if (letter, axis) == ("l", AXIS) else CUDA.hardware_index(letter, axis)
+
+
+def _barrier(_address_spaces: frozenset[AddressSpace]) -> str:
+    return "pg_wait_for_cluster();"
+
+
+assert CUDA.atomics is not None
+assert CUDA.barrier is not None
+CUDA_CLUSTERS: Target = replace(
+    CUDA,
+    always=f"{CUDA.always}\n{_FUNCTIONS}",
+    function_head=_head,
+    blocks_along=AXIS,
+    hardware_index=_index,
+    barrier=_barrier,
+    block_barrier=CUDA.barrier(frozenset()),
+    shared_pool=_POOL,
+    blocks_begin="pg_begin_cluster();",
+    blocks_begun="pg_begun_cluster();",
+    shared_begin=_BEGIN,
+    store_in_blocks="pg_in_blocks<{0}>({1}, {2})",
+    own_pool="pg_own",
+    most_shared=0,
+    shared_end="pg_leave_cluster();",
+    # A group's scope is more than that of a block.
+    atomics=replace(
+        CUDA.atomics, scopes={**CUDA.atomics.scopes, MemoryScope.WORK_GROUP: {"scope": ""}}
+    ),
+    copies=None,  # to the memory of the block itself
+)
