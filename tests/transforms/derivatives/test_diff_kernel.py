@@ -402,8 +402,13 @@ def run(knl: Kernel, given: Arrays, target: str) -> Arrays:
     names = {a.name for a in knl.arguments}
     passed = {n: np.array(v) if np.ndim(v) else v for n, v in given.items() if n in names}
     written = [a.name for a in knl.arguments if a.name in knl.writers]
-    _, found = knl.executor(target)(**passed)
+    _, found = _executor(knl, target)(**passed)
     return dict(zip(written, found, strict=True))
+
+
+@functools.lru_cache(maxsize=8)  # differences call one kernel hundreds of times
+def _executor(knl: Kernel, target: str) -> Any:
+    return knl.executor(target)
 
 
 def values(case: Case, given: Arrays) -> NDArray[Any]:
