@@ -161,6 +161,8 @@ class _Python(DriverItself):
         _checked(cu.cuStreamWaitEvent(stream, event, 0))
 
     def drop_event(self, event: int) -> None:
+        if cu is None:  # Python ends, and has taken modules apart
+            return
         self.device()
         cu.cuEventDestroy(event)
 
@@ -190,6 +192,8 @@ class _Python(DriverItself):
         _checked(cu.cuGraphLaunch(graph, stream))
 
     def drop(self, graph: int) -> None:
+        if cu is None:  # Python ends, and has taken modules apart
+            return
         self.device()
         cu.cuGraphExecDestroy(graph)
 
@@ -198,6 +202,8 @@ class _Python(DriverItself):
         return int(_checked(cu.cuMemAlloc(size)))
 
     def free(self, address: int) -> None:
+        if cu is None:  # Python ends, and has taken modules apart
+            return
         self.device()
         cu.cuMemFree(address)
 

@@ -18,7 +18,6 @@ from polygen.ir.array import ValueArg
 from polygen.runtime.arguments import Form
 from polygen.runtime.cuda_arrays import NO_STREAM, array_class
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
-from polygen.runtime.cuda_early import EarlyLaunches
 from polygen.runtime.cuda_graph_memory import GraphMemory
 from polygen.runtime.cuda_graphs import Graphs
 from polygen.runtime.cuda_streams import CudaEvent, Mark, event_address, stream_of
@@ -31,6 +30,8 @@ from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
 from polygen.targets.programs.program import DeviceFunction
+
+_FIRST_WITH_EARLY = 9  # compute capability
 
 
 class CudaRun:
@@ -76,7 +77,9 @@ class CudaRun:
             for function in program.launches
         }
         self._graphs = Graphs(self._driver, self._script.pieces or (), self._start)
-        self._early = EarlyLaunches(self._driver, program.loop_program, fixed)
+        # Older devices begin no launch before those ahead are over.
+        major = self._driver.attribute("COMPUTE_CAPABILITY_MAJOR", self._driver.device())
+        self._may_begin_early = major >= _FIRST_WITH_EARLY
         self._only = self._script.only if not temporaries else None
 
     @property
@@ -212,7 +215,7 @@ class CudaRun:
         prepared, cuda = self._launches[step.function.name], self._driver
         handle, addresses, shared = prepared.handle, prepared.addresses, step.function.shared_bytes
         groups, items = step.grid.launched
-        if self._early.may_begin(step):
+        if step.function.waits and self._may_begin_early:
             return cuda.early_launch(handle, groups, items, shared, addresses)
         return lambda stream: cuda.launch(handle, groups, items, shared, stream, addresses)
 

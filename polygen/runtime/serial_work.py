@@ -16,8 +16,8 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_on_axis, is_parallel
 from polygen.ir.told import is_news
+from polygen.lower.executed import executed_in, known_value
 from polygen.lower.program import Assign, Call, Launch, LoopProgram, Verbatim
-from polygen.runtime.executed import executed_in, known_value
 from polygen.source import warn
 from polygen.targets.programs.launches import launches_of
 from polygen.transforms.inames.tag_inames import tag_inames

@@ -72,7 +72,7 @@ def _check_launches_before(subject: Subject) -> None:
     assert subject.of is not None
     text = function_text(subject.source, subject.name)
     before, *after = text.split("pg_after_other_launches();")
-    waits = subject.made.target.name == "cuda"
+    waits = subject.of[1].waits
     if len(after) != waits:
         raise WrongText(f"{len(after)} waits for other launches, not {int(waits)}")
     own = ("__shared__ ", "static const ", "extern ", "pg_", "unsigned char ")

@@ -124,7 +124,8 @@ def test_what_is_used_several_times_at_one_place_is_computed_there(count: int) -
     )
     knl = pg.optimize_reductions(knl, pg.Limits.named("H200"))
     assert "t" not in knl.variables
-    assert str(pg.generate_code(knl, "cuda")).count("__global__ void") == 2
+    launches = str(pg.generate_code(knl, "cuda")).count("__global__ void")
+    assert launches == (2 if count > 1_000 else 1)  # a short sum is repeated by all groups
     if count > 1_000:
         return
     rng = np.random.default_rng(3)

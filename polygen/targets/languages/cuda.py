@@ -216,6 +216,7 @@ CUDA = Target(
         **dict.fromkeys(("complex64", "complex128"), COMPLEX),
         "bits": BITS,
         "copies": COPIES,
+        "early": EARLY,
         "add_half": ADD_HALF,
         **{
             f"{dtype}x{count}": f"struct {name} {{ {_TYPE_NAMES[dtype]} {fields}; }};"
@@ -229,7 +230,6 @@ CUDA = Target(
             if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
         },
     },
-    always=EARLY,
     math_lines=(INFINITIES,),
     math_suffixes={"float32": "f"},
     math_names=_QUICK,

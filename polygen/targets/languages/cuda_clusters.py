@@ -108,7 +108,7 @@ assert CUDA.atomics is not None
 assert CUDA.barrier is not None
 CUDA_CLUSTERS: Target = replace(
     CUDA,
-    always=f"{CUDA.always}\n{_FUNCTIONS}",
+    always=_FUNCTIONS,
     function_head=_head,
     blocks_along=AXIS,
     hardware_index=_index,

@@ -133,8 +133,8 @@ class Target:
         shared_alignment: what arrays of a work group begin at a multiple of, in bytes, if not of
             what their type needs.
         shared_pool: the declaration of all of a group's memory, whose size the launch says.
-        launch_begin: the statement that waits until the launches before this one are over, where a
-            launch may be started before; or nothing.
+        launch_begin: the statement that waits until the launches before this one are over, of what
+            `type_lines` has as ``early``, where a launch may be started before; or nothing.
         blocks_begin: a line at the beginning of a function whose groups are several blocks.
         blocks_begun: the statement that waits until all blocks have come to that line.
         shared_begin: what finds the memory that all blocks of a group use, if these are several.

@@ -10,8 +10,19 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.tags import GroupTag, LocalTag
-from polygen.lower.program import Assign, Barrier, Block, Call, HostNode, If, Launch, Verbatim
+from polygen.lower.program import (
+    Assign,
+    Barrier,
+    Block,
+    Call,
+    HostNode,
+    If,
+    Launch,
+    LoopProgram,
+    Verbatim,
+)
 from polygen.targets.languages.target import Target
+from polygen.targets.programs.early_launches import begins_early
 from polygen.targets.programs.nodes import all_nodes, hoist_local
 from polygen.targets.programs.program import DeviceFunction
 from polygen.targets.programs.program_names import passed_for
@@ -42,17 +53,24 @@ def local_size_of(launch: Launch) -> tuple[int, ...]:
     return constants
 
 
-def device_function(launch: Launch, target: Target) -> DeviceFunction:
-    """Return what the host knows of the function for a launch."""
+def device_function(launch: Launch, program: LoopProgram, target: Target) -> DeviceFunction:
+    """Return what the host knows of the function for a launch.
+
+    Parameters:
+        launch: the launch.
+        program: the program that it is part of.
+        target: the language.
+    """
     groups, size = _sizes(launch, GroupTag), local_size_of(launch)
     local = hoist_local(launch.body)[0]
     shared = shared_bytes(local, target)
     arguments = passed_for(launch.arguments)
+    waits = bool(target.launch_begin) and begins_early(launch, program, groups, size)
     axis = target.blocks_along
     if axis is not None and len(size) > axis:
         groups = (ex.product_of(size[axis], groups[0]), *groups[1:])
         size = tuple([1 if n == axis else count for n, count in enumerate(size)])
-    return DeviceFunction(launch.name, arguments, groups, size, shared, local_bytes(local))
+    return DeviceFunction(launch.name, arguments, groups, size, shared, waits, local_bytes(local))
 
 
 def written_in(block: Block) -> frozenset[str]:

@@ -98,10 +98,11 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         )
         printer.host_function(program, arguments)
     else:
-        functions = tuple([device_function(launch, target) for launch in launches])
-        for launch in launches:
+        functions = tuple([device_function(launch, program, target) for launch in launches])
+        for launch, function in zip(launches, functions, strict=True):
             groups = program.options.resident_groups
-            printer.kernel(launch, target.function_head(local_size_of(launch), groups))
+            head = target.function_head(local_size_of(launch), groups)
+            printer.kernel(launch, head, waits=function.waits)
     called = [_called(function, target, expressions) for function in program.functions]
     begin = _registered(program, target)
     lines, helpers = _preamble(target, expressions)
@@ -146,8 +147,14 @@ class _FunctionPrinter:
         self._tables = tables
         self.functions: list[str] = []
 
-    def kernel(self, launch: Launch, head: str) -> None:
-        """Print a launch as a function of its own, which begins with a head."""
+    def kernel(self, launch: Launch, head: str, *, waits: bool) -> None:
+        """Print a launch as a function of its own.
+
+        Parameters:
+            launch: the launch.
+            head: what the function begins with.
+            waits: whether it waits until the launches before it are over.
+        """
         shared, body = hoist_local(launch.body)
         self._expressions.uses.names.clear()
         self._expressions.set_aliases(aliases_of(launch))
@@ -165,7 +172,8 @@ class _FunctionPrinter:
                 beginning.line(1, beginning.declaration(declaration, initialized=False))
         if any(isinstance(node, BlocksBegun) for node in body):
             beginning.line(1, self._target.blocks_begin)
-        if self._target.launch_begin:
+        if waits:
+            self._expressions.uses.types.add("early")
             beginning.line(1, self._target.launch_begin)
         if beginning.lines:
             beginning.line(0, "")

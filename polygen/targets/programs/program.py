@@ -23,6 +23,8 @@ class DeviceFunction:
             it is counted in work items, is the product of the two.
         shared_bytes: how much memory of the work group's the launch has to ask for: what is not
             declared with a size.
+        waits: whether it begins by waiting until the launches before it are over, so that it may
+            be started while they are at work.
         local_bytes: how much memory of the work group's it uses in all; for C, of the stack.
     """
 
@@ -31,6 +33,7 @@ class DeviceFunction:
     group_counts: tuple[Expression, ...] = ()
     local_size: tuple[int, ...] = ()
     shared_bytes: int = 0
+    waits: bool = False
     local_bytes: int = 0
 
 

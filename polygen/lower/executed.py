@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from pymbolic.mapper.evaluator import evaluate
+
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.lower.program import Assign, Block, Call, Declare, If, Loop, Verbatim
-from polygen.runtime.evaluate import value_of
 
 _Executed: TypeAlias = tuple[Assign | Verbatim | Call, int, Mapping[str, int]]
 _INTEGERS = (int, ex.Variable, ex.Sum, ex.Product, ex.FloorDiv, ex.Remainder, ex.Min, ex.Max)
@@ -53,4 +54,4 @@ def known_value(node: Expression | None, values: Mapping[str, int]) -> int | Non
         return None
     if not all(isinstance(part, _INTEGERS) for part in walk.subexpressions(node)):
         return None
-    return value_of(node, values)
+    return int(evaluate(node, dict(values)))
