@@ -55,3 +55,9 @@ def test_the_readme_shows_what_its_examples_do(capsys: pytest.CaptureFixture[str
         exec(refused, names)  # noqa: S102
     said = [said for kind, said in blocks if said.startswith("IllegalStep")]
     assert [" ".join(s.split()) for s in said] == [f"IllegalStep: {caught.value.what}"]
+
+
+def test_the_readme_is_short() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 100
+    assert max(map(len, lines)) <= 120
