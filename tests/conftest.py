@@ -10,6 +10,8 @@ from typing import Any
 import hypothesis
 import pytest
 
+from tests import needs
+
 # Set before anything reads them: neither polygen nor OpenCL may find what an earlier run, or
 # another one at the same time, left behind. XDG_CACHE_HOME is where PyOpenCL's cache lives.
 _CACHES = tempfile.TemporaryDirectory(prefix="polygen-tests-", ignore_cleanup_errors=True)
@@ -18,6 +20,9 @@ for _variable in ("POLYGEN_CACHE_DIR", "POCL_CACHE_DIR", "XDG_CACHE_HOME"):
     _folder.mkdir()
     os.environ[_variable] = str(_folder)
 os.environ["OMP_NUM_THREADS"] = "2"
+# The OpenCL device that tests see, and processes that they start, whatever else the machine has:
+# the one that comes with them, unless another one is asked for.  On a GPU: tests/gpu/conftest.py.
+os.environ.setdefault("PYOPENCL_CTX", "Portable Computing Language")
 # PoCL compiles without optimizations, and with few declarations, unless these flags are given:
 # most of the time that it takes would be for that.
 _FEW = "-cl-opt-disable"  # what workers of pytest's inherit is no choice of the user's
@@ -30,6 +35,16 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 # every run tries the same ones.
 hypothesis.settings.register_profile("polygen", deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("polygen")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say at the end what was left out."""
+    config.pluginmanager.register(needs)
+
+
+def pytest_report_header() -> str:
+    """Say on which OpenCL device tests run."""
+    return f"OpenCL device: PYOPENCL_CTX={os.environ['PYOPENCL_CTX']}"
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marker

@@ -324,7 +324,7 @@ def test_another_is_another() -> None:
 def test_on_a_device_of_pyopencls() -> None:
     import pyopencl as cl  # noqa: PLC0415  (loads the device libraries)
 
-    context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
+    context = cl.create_some_context(interactive=False)
     knl = lp.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]*b[i] + c[i]")
     knl = lp.add_dtypes(knl, {"a": np.complex64, "b": np.int32, "c": np.complex64})
     tagged = lp.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")

@@ -22,7 +22,6 @@ FOLDER = Path(__file__).parent / "scripts"
 
 def run(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Run a script with polygen in the place of Loo.py, and return its variables."""
-    monkeypatch.setenv("PYOPENCL_CTX", "0")
     monkeypatch.setenv("POLYGEN_NO_CACHE", "0")  # the script changes it
     text = (FOLDER / name).read_text()
     assert text.count("\nimport loopy as lp\n") == 1

@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from tests.emission.hosts import STRICT, filled, make, refused, run_host
 from tests.emission.kernels import cases
+from tests.needs import needs
 
 CASES = cases()
 
@@ -92,6 +93,7 @@ def test_fortran_order(built: Path) -> None:
     np.testing.assert_allclose(found["c"], case.expected["c"])
 
 
+@needs("g++")
 def test_from_c_plus_plus(built: Path, tmp_path: Path) -> None:
     """The headers are C++ too, all of them together, and the library can be called."""
     includes = "".join(f'#include "{name}.h"\n' for name in CASES)

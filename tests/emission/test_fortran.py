@@ -12,6 +12,7 @@ import pytest
 import polygen as pg
 from tests.emission.hosts import filled, make
 from tests.emission.kernels import cases
+from tests.needs import require
 
 CASES = {name: case for name, case in cases().items() if name in ("steps", "many_types", "halves")}
 TEXTS = {"flag": "T", "c_single": "(2,-0.5)", "c_wide": "(1,3)"}
@@ -22,6 +23,7 @@ for bits in (8, 16, 32, 64):  # Fortran has no unsigned numbers, only their bits
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write and build the programs, under all warnings."""
+    require("gfortran")
     folder = tmp_path_factory.mktemp("for_fortran")
     for name, case in CASES.items():
         pg.emit(case.make(False), "c", folder / name)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import require
 from tests.nvidia.host_driver import HostDriver, compiled_shim
 
 # Where its name stands.
@@ -24,6 +25,7 @@ PLACES = (
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What stands before every source, parsed once: that takes most of the time."""
+    require("g++")
     return compiled_shim(tmp_path_factory.mktemp("shim"))
 
 

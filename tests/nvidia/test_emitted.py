@@ -12,6 +12,7 @@ import pytest
 import polygen as pg
 from tests.emission.hosts import STRICT, make, refused, run_host
 from tests.emission.kernels import cases
+from tests.needs import needs
 from tests.nvidia.host_driver import HostDriver
 
 NAMES = ("steps", "many_types", "reversed_blocks")
@@ -61,6 +62,7 @@ def test_what_is_refused(built: Path) -> None:
     assert '"reversed_blocks", 65536, &pg_functions[0]' in source
 
 
+@needs("g++")
 def test_headers_are_c_plus_plus(built: Path, tmp_path: Path) -> None:
     """All of them together."""
     (tmp_path / "all.cpp").write_text("".join(f'#include "{name}_cuda.h"\n' for name in CASES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -395,7 +396,8 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: str) -> Any:
         raise ImportError("no module")
 
-    monkeypatch.setattr("polygen.runtime.cuda_driver.importlib.import_module", missing)
+    nothing = SimpleNamespace(import_module=missing)  # to others, importlib stays what it is
+    monkeypatch.setattr("polygen.runtime.cuda_driver.importlib", nothing)
     cuda_driver.driver.cache_clear()
     with pytest.raises(NoDevice, match="CUDA cannot be used: no module; no module"):
         doubling().executor("cuda")(a=np.zeros(3), shift=1)

@@ -13,6 +13,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
+from tests.needs import require
+
 pytestmark = pytest.mark.site
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
@@ -23,6 +25,7 @@ WIDTHS = (400, 900, 1300, 1315, 1450, 1600)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    require("Chromium")
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):

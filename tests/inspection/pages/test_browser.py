@@ -17,9 +17,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import polygen as pg
+from tests.needs import needs
 
-PROGRAMS = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-pytestmark = pytest.mark.skipif(None in PROGRAMS.values(), reason="Chromium is not installed")
+pytestmark = needs("Chromium")
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 LIGHT, DARK = "light", "dark"
@@ -66,7 +66,7 @@ return found;
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     options = webdriver.ChromeOptions()
-    options.binary_location = PROGRAMS["chromium"] or ""
+    options.binary_location = shutil.which("chromium") or ""
     for argument in (
         "--headless=new",
         "--no-sandbox",
@@ -76,7 +76,7 @@ def browser() -> Iterator[Any]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     # Named, or Selenium would look for others on the network.
-    service = webdriver.ChromeService(PROGRAMS["chromedriver"])
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_PROXY", "localhost,127.0.0.1")  # where the driver is, whatever CI has
         driver = webdriver.Chrome(options=options, service=service)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -14,8 +13,7 @@ import polygen as pg
 from polygen.errors import DrawingFailed, InvalidArgument, NoGraphviz, NoLoopNest
 from polygen.ir import expression as ex
 from polygen.ir.domain import parse_domain
-
-needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+from tests.needs import needs
 
 QUOTED = r'"((?:[^"\\]|\\.)*)"'
 NODE = re.compile(rf"{QUOTED} \[label={QUOTED}\];")
@@ -322,7 +320,7 @@ def test_a_graphviz_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         pg.show_dependency_graph(transpose_then_double(), tmp_path / "graph.svg")
 
 
-@needs_dot
+@needs("Graphviz")
 def test_pictures_go_to_files_named_as_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,7 +330,7 @@ def test_pictures_go_to_files_named_as_the_kernel(
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
-@needs_dot
+@needs("Graphviz")
 @pytest.mark.parametrize("knl", [transpose_then_double(), nasty()], ids=["plain", "nasty"])
 def test_graphviz_draws_what_the_kernel_says(tmp_path: Path, knl: pg.Kernel) -> None:
     file = pg.show_dependency_graph(knl, tmp_path / "graph.svg")
@@ -348,7 +346,7 @@ def test_graphviz_draws_what_the_kernel_says(tmp_path: Path, knl: pg.Kernel) -> 
     assert len([t for t in titles if t and "->" in t]) == 1
 
 
-@needs_dot
+@needs("Graphviz")
 def test_graphviz_draws_dependences(tmp_path: Path) -> None:
     file = pg.show_dependency_graph(gauss_seidel(), tmp_path / "graph.svg", with_dependences=True)
     assert file is not None
@@ -359,7 +357,7 @@ def test_graphviz_draws_dependences(tmp_path: Path) -> None:
     assert shown >= {"flow a (1, -1)", "flow a (0, 1)", "anti a (1, -1)", "output a (1, 0)"}
 
 
-@needs_dot
+@needs("Graphviz")
 def test_operators_and_entities_come_out_as_written(tmp_path: Path) -> None:
     file = pg.show_dependency_graph(nasty(), tmp_path / "graph.svg")
     assert file is not None
