@@ -77,6 +77,10 @@ class OverlappingArguments(UserError):
     """Two arguments in the same memory, one of which is written."""
 
 
+class UnreadableFile(UserError):
+    """A file that the command ``polygen`` was given, and that is not there, or cannot be read."""
+
+
 class NoCompiler(UserError):
     """There is no C compiler on this machine, or not the one that was asked for."""
 
