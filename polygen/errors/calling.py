@@ -122,7 +122,7 @@ class NoSympy(UserError):
 
 
 class NoGraphviz(UserError):
-    """A picture of a graph is asked for, and Graphviz's program ``dot`` is not there."""
+    """A graph is asked for as PNG, and Graphviz's program ``dot`` is not there."""
 
 
 class NoMatplotlib(UserError):
