@@ -5,6 +5,7 @@ import re
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,7 +15,13 @@ FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
 WRITES = {
     "unsharp_mask": {"unsharp_mask.png"},
-    "demo": {"unsharp_mask.png", "transpose_then_double.dot"},
+    "demo": {
+        "diffusion.html",
+        "tiles.svg",
+        "transpose_then_double.dot",
+        "transpose_then_double.svg",
+        "unsharp_mask.png",
+    },
 }
 
 
@@ -59,5 +66,17 @@ def test_the_demo_does_without_graphviz(
     nothing = SimpleNamespace(which=lambda _name: None)
     monkeypatch.setattr("polygen.inspection.pages.graphviz.shutil", nothing)
     write_files(tmp_path)
-    assert "apt install graphviz" in capsys.readouterr().out
-    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".dot"}
+    assert {path.name for path in tmp_path.iterdir()} == WRITES["demo"]
+    for name in ("tiles.svg", "transpose_then_double.svg"):
+        assert ElementTree.parse(tmp_path / name).getroot().tag.endswith("}svg")  # noqa: S314
+    page = (tmp_path / "diffusion.html").read_text()
+    assert "Pictures of domains" in page
+    assert "apt install" not in capsys.readouterr().out
+
+
+def test_the_demo_shows_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(FOLDER / "demo.py"))["show_refusal"]()
+    shown = capsys.readouterr().out
+    assert "IllegalStep: tag_inames would change what kernel 'sweep' computes" in shown
+    assert re.search(r"relax\[t=\d+, i=\d+\] reads the element of 'a' that relax\[", shown)
+    assert "wavefront(" in shown
