@@ -3,6 +3,9 @@
 import ast
 import re
 import runpy
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -80,3 +83,19 @@ def test_the_demo_shows_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "IllegalStep: tag_inames would change what kernel 'sweep' computes" in shown
     assert re.search(r"relax\[t=\d+, i=\d+\] reads the element of 'a' that relax\[", shown)
     assert "wavefront(" in shown
+
+
+def test_an_extra_has_what_the_demo_imports() -> None:
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text())["project"]
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    named = [*project["dependencies"], *extras["demo"]]
+    named += [each for name in ("pocl", "plots") for each in extras[name]]
+    assert {"polygen[pocl]", "polygen[plots]"} <= set(named)
+    installed = {re.split(r"[\[<>=]", text)[0] for text in named} | {"polygen"}
+    of_modules = packages_distributions()
+    for example in ("demo", "unsharp_mask", "transpose_then_double"):
+        for node in ast.walk(ast.parse((FOLDER / f"{example}.py").read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for module in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
+                assert {d.lower() for d in of_modules.get(module, [module])} & installed, module
