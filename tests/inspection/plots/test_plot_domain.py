@@ -419,10 +419,9 @@ def _drawings() -> dict[str, Callable[[], Any]]:
 
 
 @pytest.mark.parametrize("which", _drawings())
-@pytest.mark.parametrize("file_format", ["svg", "png"])
-def test_legends_are_inside_of_what_is_saved(which: str, file_format: str) -> None:
+def test_legends_are_inside_of_what_is_saved(which: str) -> None:
     ax = _drawings()[which]()
-    ax.figure.savefig(BytesIO(), format=file_format)
+    ax.figure.savefig(BytesIO(), format="svg")
     legend, whole = ax.get_legend(), ax.figure.bbox
     assert legend.get_texts()
     for part in (legend, *legend.get_texts()):
