@@ -2,7 +2,7 @@
 
     python examples/demo.py [folder]
 
-Pictures and graphs go to the folder (default: demo-output, beside the folder of examples).
+Pictures and pages go to the folder (default: demo-output, beside the folder of examples).
 """
 
 import os
@@ -84,8 +84,33 @@ def show_kernels() -> tuple[pg.Kernel, pg.Kernel]:
     return gpu, cpu
 
 
+def make_sweep() -> pg.Kernel:
+    """Replace each number by the mean of its neighbours, in place, again and again."""
+    return pg.make_kernel(
+        ["{ [t]: 0<=t<steps }", "{ [i]: 1<=i<n-1 }"],
+        "a[i] = (a[i-1] + a[i+1]) / 2  {id=relax, inames=t:i}",
+        name="sweep",
+        loop_priority="t, i",
+    )
+
+
+def show_refusal() -> None:
+    title("5. A step that would change the result is refused, with an example in which it does")
+    knl = make_sweep()
+    print("In a loop over t, a[i] = (a[i-1] + a[i+1])/2 for all i; and now i in parallel:")
+    try:
+        pg.tag_inames(knl, {"i": "g.0"})
+    except pg.errors.IllegalStep as error:
+        print(f"\n{type(error).__name__}: {error}")
+    else:
+        raise AssertionError("iterations of i depend on each other")
+    waves = pg.wavefront(knl, "t", "i")
+    print("\nwavefront makes a parallel loop of it, which is proved:")
+    print(*(f"  {step}" for step in waves.history), sep="\n")
+
+
 def run_and_compare(gpu: pg.Kernel, cpu: pg.Kernel) -> None:
-    title(f"5. Both run here, on {SIZE} x {SIZE} numbers, and are compared with NumPy")
+    title(f"6. Both run here, on {SIZE} x {SIZE} numbers, and are compared with NumPy")
     u = np.random.default_rng(seed=1).random((SIZE + 2, SIZE + 2), dtype=np.float32)
     expected = in_numpy(u, 0.1)
     rows = [("NumPy", median_ms(lambda: in_numpy(u, 0.1)), 0.0)]
@@ -106,23 +131,50 @@ def run_and_compare(gpu: pg.Kernel, cpu: pg.Kernel) -> None:
     )
 
 
+def draw_tiles(path: Path) -> Path:
+    """Draw the iterations of a smoothing in time, as tiles of skewed loops."""
+    knl = pg.make_kernel(
+        "{ [t, i]: 0<=t<steps and 1<=i<n-1 }",
+        "a[t+1, i] = (a[t, i-1] + a[t, i] + a[t, i+1]) / 3",
+        [pg.GlobalArg("a", shape="steps+1, n"), "..."],
+        name="smoothing",
+        loop_priority="t, i",
+    )
+    knl = pg.tile(pg.skew(knl, "t", "i", 1), {"t": 4, "i": 5})
+    knl = pg.wavefront(knl, "t_outer", "i_outer", tag="for")
+    t, skewed = "4*t_outer + t_inner", "5*(i_outer - t_outer) + i_inner"
+    ax = pg.plot_domain(
+        knl, {"steps": 8, "n": 18}, (f"{skewed} - ({t})", t), tiles="i_outer, t_outer",
+        colour="i_outer", dependences="flow",
+    )  # fmt: skip
+    ax.figure.savefig(path)
+    return path
+
+
+def write_report(path: Path) -> Path:
+    knl = pg.add_dtypes(for_a_gpu(make_diffusion()), {"u": "float32", "rate": "float32"})
+    return pg.report(knl, path, sizes={"n": SIZE, "m": SIZE}, drawn_at={"n": 10, "m": 36})
+
+
 def write_files(folder: Path) -> None:
-    title("6. Pictures and graphs")
+    title("7. Pictures, graphs and a report")
     folder.mkdir(parents=True, exist_ok=True)
-    print("A photograph, sharpened by a kernel (examples/unsharp_mask.py):")
+    print("Tiles in time and space, which are parallelograms: all of one colour may run at once.")
+    print(draw_tiles(folder / "tiles.svg"))
+    print("\nA photograph, sharpened by a kernel (examples/unsharp_mask.py):")
     runpy.run_path(str(HERE / "unsharp_mask.py"))["main"](folder)
     example = runpy.run_path(str(HERE / "transpose_then_double.py"))
     knl = example["make_transpose_then_double"]()
     print("\nThe dependencies of examples/transpose_then_double.py, and the loops around them:")
     print(pg.show_dependency_graph(knl, folder / "transpose_then_double.dot"))
-    try:
-        print(pg.show_dependency_graph(knl, folder / "transpose_then_double.svg"))
-    except pg.UserError as error:
-        print(f"no picture of the graph: {error}")
+    print(pg.show_dependency_graph(knl, folder / "transpose_then_double.svg"))
+    print("\nAll that there is to see of the kernel for a GPU, as one page:")
+    print(write_report(folder / "diffusion.html"))
 
 
 def main(folder: str | Path = HERE.parent / "demo-output") -> None:
     gpu, cpu = show_kernels()
+    show_refusal()
     run_and_compare(gpu, cpu)
     write_files(Path(folder))
     print(f"\nAll files are in {Path(folder).resolve()}")

@@ -3,8 +3,12 @@
 import ast
 import re
 import runpy
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,7 +18,13 @@ FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
 WRITES = {
     "unsharp_mask": {"unsharp_mask.png"},
-    "demo": {"unsharp_mask.png", "transpose_then_double.dot"},
+    "demo": {
+        "diffusion.html",
+        "tiles.svg",
+        "transpose_then_double.dot",
+        "transpose_then_double.svg",
+        "unsharp_mask.png",
+    },
 }
 
 
@@ -59,5 +69,33 @@ def test_the_demo_does_without_graphviz(
     nothing = SimpleNamespace(which=lambda _name: None)
     monkeypatch.setattr("polygen.inspection.pages.graphviz.shutil", nothing)
     write_files(tmp_path)
-    assert "apt install graphviz" in capsys.readouterr().out
-    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".dot"}
+    assert {path.name for path in tmp_path.iterdir()} == WRITES["demo"]
+    for name in ("tiles.svg", "transpose_then_double.svg"):
+        assert ElementTree.parse(tmp_path / name).getroot().tag.endswith("}svg")  # noqa: S314
+    page = (tmp_path / "diffusion.html").read_text()
+    assert "Pictures of domains" in page
+    assert "apt install" not in capsys.readouterr().out
+
+
+def test_the_demo_shows_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(FOLDER / "demo.py"))["show_refusal"]()
+    shown = capsys.readouterr().out
+    assert "IllegalStep: tag_inames would change what kernel 'sweep' computes" in shown
+    assert re.search(r"relax\[t=\d+, i=\d+\] reads the element of 'a' that relax\[", shown)
+    assert "wavefront(" in shown
+
+
+def test_an_extra_has_what_the_demo_imports() -> None:
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text())["project"]
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    named = [*project["dependencies"], *extras["demo"]]
+    named += [each for name in ("pocl", "plots") for each in extras[name]]
+    assert {"polygen[pocl]", "polygen[plots]"} <= set(named)
+    installed = {re.split(r"[\[<>=]", text)[0] for text in named} | {"polygen"}
+    of_modules = packages_distributions()
+    for example in ("demo", "unsharp_mask", "transpose_then_double"):
+        for node in ast.walk(ast.parse((FOLDER / f"{example}.py").read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for module in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
+                assert {d.lower() for d in of_modules.get(module, [module])} & installed, module

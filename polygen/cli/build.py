@@ -17,7 +17,7 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "build", help="compile a kernel to a library, with a Python module that needs NumPy alone"
     )
-    add_kernel(parser, "kernel")
+    add_kernel(parser)
     add_allow_verbatim(parser, "compile kernels")
     parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to")
     parser.set_defaults(run=run)

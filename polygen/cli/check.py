@@ -28,7 +28,7 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "check", help="say whether a kernel's result is determined, and what data has to fulfil"
     )
-    add_kernel(parser, "kernel")
+    add_kernel(parser)
     parser.set_defaults(run=run)
 
 

@@ -17,7 +17,7 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "emit", help="write a kernel's code, a header and a program that runs it"
     )
-    add_kernel(parser, "kernel")
+    add_kernel(parser)
     parser.add_argument("--target", choices=TARGET_NAMES, help="instead of the kernel's own")
     parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to")
     parser.set_defaults(run=run)

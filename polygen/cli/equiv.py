@@ -6,9 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from polygen.cli.diff import check_one_input
 from polygen.cli.failures import FINE, NO, UNDECIDED
-from polygen.cli.texts import add_allow_verbatim, add_kernel, entry, read
+from polygen.cli.texts import add_allow_verbatim, add_two_kernels, entry, read_two
 from polygen.inspection.compare.equivalent import DIFFERENT, EQUAL, UNKNOWN, equivalent
 
 _STATUS = {EQUAL: FINE, DIFFERENT: NO, UNKNOWN: UNDECIDED}
@@ -19,16 +18,14 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "equiv", help="prove that two kernels compute the same, or show where they differ"
     )
-    add_kernel(parser, "first", "second")
+    add_two_kernels(parser)
     add_allow_verbatim(parser, "run kernels")
     parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Compare two kernels; the status is 3 if it is neither proved nor refuted."""
-    check_one_input(chosen)
-    first = entry(read(chosen.first, chosen.transform))
-    second = entry(read(chosen.second))
-    found = equivalent(first, second, allow_verbatim=chosen.allow_verbatim)
+    first, second = read_two(chosen.first, chosen.second, chosen.transform)
+    found = equivalent(entry(first), entry(second), allow_verbatim=chosen.allow_verbatim)
     sys.stdout.write(f"{found}\n")
     return _STATUS[found.answer]

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
+from polygen.cli.files import contents
 from polygen.errors import InvalidArgument, PolygenError
 from polygen.ir.kernel import Kernel
 from polygen.language.programs import TranslationUnit
@@ -29,13 +30,13 @@ def transformed(whole: _Whole, script: str) -> _Whole:
         script: the path of the script.
 
     Raises:
+        UnreadableFile: if the script is not there, or cannot be read.
         InvalidArgument: if the script cannot be executed, raises an error that is not polygen's,
             has no such function, or if that returns something else.
         UserError: what a step raises.
     """
-    path = Path(script)
-    code = path.read_bytes()
-    with redirect_stdout(sys.stderr), _neighbours(path), _reported(script):
+    code = contents(script)
+    with redirect_stdout(sys.stderr), _neighbours(Path(script)), _reported(script):
         module = ModuleType("polygen_script")
         module.__file__ = script
         exec(compile(code, script, "exec"), vars(module))  # noqa: S102  (the user's own script)

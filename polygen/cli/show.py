@@ -25,7 +25,7 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "show", help="print a kernel: its text, code, loops or graph"
     )
-    add_kernel(parser, "kernel")
+    add_kernel(parser)
     parser.add_argument("--target", choices=TARGET_NAMES, help="instead of the kernel's own")
     forms = parser.add_mutually_exclusive_group()
     for form, what in _FORMS.items():

@@ -9,9 +9,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TypeAlias
 
+from polygen.cli.files import contents
 from polygen.cli.scripts import transformed
 from polygen.cli.short_form import read_short
 from polygen.errors import InvalidArgument, PolygenError
@@ -39,13 +39,19 @@ class Source:
 
     @staticmethod
     def of(path: str) -> Source:
-        """Return the text of a file, or of the standard input for ``-``."""
+        """Return the text of a file, or of the standard input for ``-``.
+
+        Raises:
+            UnreadableFile: if the file is not there, or cannot be read.
+            InvalidArgument: if it is no text.
+        """
         if path == "-":
             return Source("<stdin>", sys.stdin.read().replace("\r\n", "\n"))
         try:
-            return Source(path, Path(path).read_text(encoding="utf-8-sig"))
+            text = contents(path).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise InvalidArgument("this is no text in UTF-8", where=path) from None
+        return Source(path, text.replace("\r\n", "\n"))
 
     @contextmanager
     def located(self) -> Generator[None]:
@@ -113,15 +119,55 @@ def entry(whole: Whole) -> Kernel:
     return whole if isinstance(whole, Kernel) else whole.default_entrypoint
 
 
-def add_kernel(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add arguments for kernels, and for the script whose steps are taken on the first of them."""
-    for name in names:
-        parser.add_argument(name, metavar=name.upper(), help="a kernel's text; - for stdin")
+def read_two(first: str, second: str | None, script: str | None) -> tuple[Whole, Whole]:
+    """Return two kernels, or programs, that are to be compared.
+
+    Parameters:
+        first, second: the paths of the files, as `read` takes them; without a second one, what the
+            steps of the script make of the first is compared with it.
+        script: that of a Python file whose steps are taken on the first kernel.
+
+    Raises:
+        InvalidArgument: if both are read from the standard input, or there is one kernel only.
+        UserError: as `read` does.
+    """
+    if first == second == "-":
+        raise InvalidArgument("the standard input has one kernel, and two are wanted")
+    if second is not None:
+        return read(first, script), read(second)
+    if script is None:
+        raise InvalidArgument(
+            "this is one kernel, and two are compared",
+            where="<stdin>" if first == "-" else first,
+            remedy="name a second file, or steps: --transform script.py",
+        )
+    before = read(first)
+    return before, after(before, script)
+
+
+def add_kernel(parser: argparse.ArgumentParser) -> None:
+    """Add arguments for a kernel, and for the script whose steps are taken on it."""
+    parser.add_argument("kernel", metavar="KERNEL", help="a kernel's text; - for stdin")
+    _add_transform(parser, "")
+
+
+def add_two_kernels(parser: argparse.ArgumentParser) -> None:
+    """Add arguments for two kernels, or one and a script whose steps are taken on it."""
+    parser.add_argument("first", metavar="FIRST", help="a kernel's text; - for stdin")
+    parser.add_argument(
+        "second",
+        metavar="SECOND",
+        nargs="?",
+        help="another one; if not given, FIRST is compared with what SCRIPT makes of it",
+    )
+    _add_transform(parser, "; of FIRST")
+
+
+def _add_transform(parser: argparse.ArgumentParser, of_which: str) -> None:
     parser.add_argument(
         "--transform",
         metavar="SCRIPT",
-        help="a Python script with transform(kernel), which returns a kernel"
-        + (f"; of {names[0].upper()}" if len(names) > 1 else ""),
+        help=f"a Python script with transform(kernel), which returns a kernel{of_which}",
     )
 
 

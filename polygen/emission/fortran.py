@@ -170,10 +170,13 @@ def fortran_program(kernel: HostKernel) -> str:
     lines = [
         f"! Runs kernel '{name}': ./{name}_fortran n=1000 a=a.raw -o out=out.raw",
         "! Files hold the elements as they are in memory.  An array that is not given is filled:",
-        "! element k of its memory becomes v/64, where v = mod(37*k + 11*q, 61) and q is the",
-        "! array's number among the arrays; an integer mod(v, 8), a logical mod(v, 2) == 1;",
+        "! element k of its memory, counted from 0, becomes v/64, where v is",
+        "! mod(pg_mixed(k + 1000003*q), 61), and q the array's number among the arrays;",
+        "! an integer mod(v, 8), a logical mod(v, 2) == 1;",
         "! a complex number has mod(v + 5, 61)/64 for its imaginary part; halves are 0, and are",
         "! shown as their bits.  An empty array takes the memory of one element, which is shown.",
+        "! Shown are the sum of all elements, their sum with the weights 1 + mod(pg_mixed(k), 61),",
+        "! and the first eight.",
         f"program {own[f'{name}_main']}",
         f"    use {FortranNames()[f'{name}_module']}",
         "    implicit none",
@@ -185,7 +188,11 @@ def fortran_program(kernel: HostKernel) -> str:
     if kernel.arrays:
         lines.append("    integer(c_int64_t) :: pg_count")
     if any(array.reads and _filling(array.dtype) for array in kernel.arrays):
-        lines.append("    integer(c_int64_t) :: pg_k, pg_v")
+        lines.append("    integer(c_int64_t) :: pg_v")
+    if any(_is_mixed(array) for array in kernel.arrays):
+        lines.append("    integer(c_int64_t) :: pg_k")
+    if any(array.writes for array in kernel.arrays):
+        lines.append("    complex(c_double) :: pg_total")
     for scalar in kernel.scalars:
         lines.append(f"    {number_type(scalar.dtype)} :: {own[f'v_{scalar.name}']}")
         lines.append(f"    logical :: {own[f'g_{scalar.name}']} = .false.")
@@ -203,6 +210,8 @@ def fortran_program(kernel: HostKernel) -> str:
     lines += _failing(kernel, names)
     for array in kernel.arrays:
         lines += _shown(array, own)
+    if any(_is_mixed(array) for array in kernel.arrays):
+        lines += _MIXED
     return "\n".join([*lines, "end program", ""])
 
 
@@ -276,7 +285,7 @@ def _allocated(
     filling = _filling(array.dtype)
     if array.reads and filling:
         yield f"    do pg_k = 0, size({name}, kind=c_int64_t) - 1"
-        yield f"        pg_v = mod(37*mod(pg_k, 61_c_int64_t) + {11 * number}, 61_c_int64_t)"
+        yield f"        pg_v = mod(pg_mixed(pg_k + {1000003 * number}), 61_c_int64_t)"
         yield f"        {name}(pg_k + 1) = {filling}"
         yield "    end do"
     if not array.shows_before:
@@ -287,6 +296,26 @@ def _allocated(
     yield f"        read (10) {name}"
     yield "        close (10)"
     yield "    end if"
+
+
+_MIXED = """
+contains
+
+    ! 32 bits that all depend on all bits of a number: differences of neighbours do not cancel.
+    pure integer(c_int64_t) function pg_mixed(pg_number)
+        integer(c_int64_t), intent(in) :: pg_number
+        integer(c_int64_t), parameter :: pg_all = 4294967295_c_int64_t
+        pg_mixed = iand(pg_number, pg_all)
+        pg_mixed = iand(ieor(shiftr(pg_mixed, 16), pg_mixed)*73244475_c_int64_t, pg_all)
+        pg_mixed = iand(ieor(shiftr(pg_mixed, 16), pg_mixed)*73244475_c_int64_t, pg_all)
+        pg_mixed = ieor(shiftr(pg_mixed, 16), pg_mixed)
+    end function pg_mixed
+""".splitlines()
+
+
+def _is_mixed(array: HostArray) -> bool:
+    """Tell whether the program fills an array, or adds up its elements."""
+    return array.writes or (array.reads and bool(_filling(array.dtype)))
 
 
 def _filling(dtype: DType) -> str:
@@ -312,17 +341,27 @@ def _called(kernel: HostKernel, own: FortranNames, names: FortranNames) -> Itera
 
 
 def _shown(array: HostArray, own: FortranNames) -> Iterator[str]:
-    """Yield what shows an array that is written: its type, elements, their sum, the first eight."""
+    """Yield what shows an array that is written: its type, elements, sums, the first eight."""
     if not array.writes:
         return
     name, file = own[f"a_{array.name}"], own[f"o_{array.name}"]
-    what = {"b": f"merge(1d0, 0d0, {name})", "c": name}.get(
-        array.dtype.kind, f"real({name}, c_double)"
+    what, element = (
+        {"b": f"merge(1d0, 0d0, {text})", "c": f"cmplx({text}, kind=c_double)"}.get(
+            array.dtype.kind, f"real({text}, c_double)"
+        )
+        for text in (name, f"{name}(pg_k)")
     )
     total = f"sum({what})"
+    weighted = "pg_total" if array.dtype.kind == "c" else "real(pg_total)"
+    yield "    pg_total = 0"
+    yield f"    do pg_k = 1, size({name}, kind=c_int64_t)"
+    yield "        pg_total = pg_total &"
+    yield f"            + real(1 + mod(pg_mixed(pg_k - 1), 61_c_int64_t), c_double)*{element}"
+    yield "    end do"
     head = f"'{array.name} {dtype_name(array.dtype)}'"
     yield f"    print '(*(g0, :, 1x))', {head}, size({name}), 'sum', &"
-    yield f"        {total}, 'first', &"
+    yield f"        {total}, 'mixed', &"
+    yield f"        {weighted}, 'first', &"
     yield f"        {name}(:min(8, size({name})))"
     yield f"    if ({file} /= '') then"
     yield f"        open (10, file={file}, access='stream', form='unformatted', status='replace')"

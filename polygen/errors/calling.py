@@ -77,6 +77,10 @@ class OverlappingArguments(UserError):
     """Two arguments in the same memory, one of which is written."""
 
 
+class UnreadableFile(UserError):
+    """A file that the command ``polygen`` was given, and that is not there, or cannot be read."""
+
+
 class NoCompiler(UserError):
     """There is no C compiler on this machine, or not the one that was asked for."""
 
@@ -118,7 +122,7 @@ class NoSympy(UserError):
 
 
 class NoGraphviz(UserError):
-    """A picture of a graph is asked for, and Graphviz's program ``dot`` is not there."""
+    """A graph is asked for as PNG, and Graphviz's program ``dot`` is not there."""
 
 
 class NoMatplotlib(UserError):

@@ -54,7 +54,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     name: str = "polygen_kernel",
     assumptions: object = "",
     target: str | None = None,
-    loop_priority: str | Iterable[str] = (),
+    loop_priority: str | Iterable[str] | None = None,
     silenced_warnings: str | Iterable[str] = (),
     seq_dependencies: bool = False,
     keep_reduction_types: bool = False,
@@ -90,8 +90,8 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             added that there is something to reduce by ``min``, ``max``, ``argmin`` and ``argmax``,
             where sizes alone decide that.
         target: ``"opencl"``, ``"cuda"`` or ``"c"``.
-        loop_priority: which loops are outside of which, as in ``"i, j"``; or several such texts.
-            It decides where nothing else does: see `prioritize_loops`.
+        loop_priority: which loops are outside of which, as in ``"i, j"``; or several such texts;
+            None for no wish.  It decides where nothing else does: see `prioritize_loops`.
         silenced_warnings: names of warning classes that are not issued for this kernel.
         seq_dependencies: instructions come in the order in which they are written: each depends
             on the one before.
@@ -161,7 +161,7 @@ class _Text:
     declared: Declared
     called: Mapping[str, Kernel]
     functions: Mapping[str, Any]
-    priority: str | Iterable[str]
+    priority: str | Iterable[str] | None
     sequential: bool
     keep_types: bool
     fields: Mapping[str, Any]

@@ -68,12 +68,14 @@ def circle(priorities: Sequence[Sequence[str]]) -> tuple[str, ...]:
 def with_priorities(kernel: Kernel, loop_priority: object) -> Kernel:
     """Return the kernel with the priorities that ``"i, j"``, or a list of such texts, stands for.
 
+    None stands for none.
+
     Raises:
         UnknownIname: if the kernel has no such iname.
         InvalidArgument: if it is something else, a text that names one loop only, or one that
             names an iname twice; or if the priorities contradict each other.
     """
-    for names in _read(loop_priority):
+    for names in () if loop_priority is None else _read(loop_priority):
         before = kernel.priorities
         kernel = with_priority(kernel, names)
         if kernel.priorities[: len(before)] != before:

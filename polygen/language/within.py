@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polygen.errors import MalformedQuery
+from polygen.errors import InvalidArgument, MalformedQuery
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -37,6 +37,29 @@ def matching(kernel: Kernel, within: str | Sequence[str] | None) -> tuple[Instru
         *(find(query, described, kernel.variables, kernel.inames, who) for query in queries)
     )
     return tuple([i for i in kernel.instructions if i.id in found])
+
+
+def one_id(kernel: Kernel, query: str) -> str:
+    """Return the id of the one instruction that is meant.
+
+    Parameters:
+        kernel: the kernel.
+        query: an id, as it is or in another form of query, such as ``"id:load"``.
+
+    Raises:
+        MalformedQuery, UnknownInstruction, NothingMatches, ...: as `matching` does.
+        InvalidArgument: if it means several instructions.
+    """
+    if query in kernel.instructions_by_id:
+        return query
+    found = matching(kernel, query)
+    if len(found) == 1:
+        return found[0].id
+    raise InvalidArgument(
+        f"'{query}' means {len(found)} instructions of kernel '{kernel.name}', and one is wanted",
+        where=caller_location(),
+        remedy=f"name one of them: {', '.join(insn.id for insn in found)}",
+    )
 
 
 def _check_text(query: object) -> None:

@@ -12,7 +12,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
 from polygen.ir.public import classes_of, in_words, is_a
 from polygen.ir.tags import InameTag, parse_tag
-from polygen.language.within import matching
+from polygen.language.within import matching, one_id
 from polygen.source import caller_location
 
 
@@ -100,6 +100,11 @@ def _is_within(kernel: Kernel, value: Any) -> bool:
     return are_texts(value) and bool(matching(kernel, value))
 
 
+def is_instruction(kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` means one instruction; raise if it means none, or several."""
+    return isinstance(value, str) and bool(one_id(kernel, value))
+
+
 def is_tag(_kernel: Kernel, value: Any) -> bool:
     """Tell whether `value` is a tag; raise MalformedTag if it is a text that stands for none."""
     if isinstance(value, str):
@@ -126,8 +131,16 @@ Within: TypeAlias = Annotated[
     str | Sequence[str],
     Kind("ids of instructions, patterns of ids, or a sequence of these", _is_within),
 ]
+InsnId: TypeAlias = Annotated[
+    str, Kind("the id of an instruction: 'load' or 'id:load'", is_instruction)
+]
 Tag: TypeAlias = Annotated[str | InameTag, Kind("an iname tag such as 'g.0' or 'unr'", is_tag)]
 PositiveInt: TypeAlias = Annotated[int, Kind("a positive integer below 2**63", is_positive)]
+
+
+def to_id(kernel: Kernel, value: str) -> str:
+    """Return the id of the instruction that an argument of kind `InsnId` means."""
+    return one_id(kernel, value)
 
 
 def to_tag(tag: str | InameTag) -> InameTag:

@@ -14,6 +14,9 @@ import pytest
 
 import polygen as pg
 from polygen.cli import main
+from polygen.cli.scripts import transformed
+from polygen.cli.texts import Source
+from polygen.errors import UnreadableFile
 from polygen.inspection.compare.verbatim_parts import verbatim_parts
 
 ROWS = """\
@@ -150,6 +153,23 @@ def test_diff(run: Run) -> None:
     assert run("diff", "rows.pg", "full.pg", "--transform", "steps.py") == expected
 
 
+def test_one_kernel_before_and_after_steps(run: Run) -> None:
+    split = pg.split_iname(rows(), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    expected = (1, pg.diff(rows(), split) + "\n", "splitting\n")
+    assert run("diff", "rows.pg", "--transform", "steps.py") == expected
+    assert run("diff", "-", "--transform", "steps.py", stdin=ROWS) == expected
+    Path("nothing.py").write_text("def transform(knl):\n    return knl\n")
+    assert run("diff", "full.pg", "--transform", "nothing.py") == (0, "", "")
+    status, text, _ = run("equiv", "rows.pg", "--transform", "steps.py")
+    assert (status, text.startswith("equal: ")) == (0, True)
+    for command in ("diff", "equiv"):
+        for name in ("rows.pg", "-"):
+            status, text, told = run(command, name, stdin=ROWS)
+            assert (status, text) == (2, "")
+            assert "this is one kernel, and two are compared" in told
+            assert "--transform script.py" in told
+
+
 _WRONG_TEXTS: list[tuple[str, str]] = [
     ("{ [i]: 0<=i<n }\nb[i] = a[i]\n  out[i] = 2*a[i\n", ":3:17: found the end where ',' or ']'"),
     ("{ [i]: 0<=i<n \nout[i] = 2*a[i]\n", ":1:14: found the end where an operator or '}'"),
@@ -197,10 +217,40 @@ def test_scripts_that_are_wrong(run: Run, text: str, message: str) -> None:
 def test_files_that_cannot_be_read(run: Run) -> None:
     Path("noise.pg").write_bytes(b"\xff\xfe\xff")
     assert run("show", "noise.pg") == (2, "", "noise.pg: this is no text in UTF-8\n")
-    status, _, told = run("show", "nowhere.pg")
-    assert (status, told) == (2, "polygen: [Errno 2] No such file or directory: 'nowhere.pg'\n")
     status, _, told = run("diff", "-", "-")
     assert (status, "one kernel, and two are wanted" in told) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["show", "row.pg"], "row.pg: there is no such file\n  remedy: did you mean 'rows.pg'?\n"),
+        (["check", "away/rows.pg"], "away/rows.pg: there is no folder 'away'\n"),
+        (
+            ["diff", "rows.pg", "empty/a"],
+            "empty/a: there is no such file\n  remedy: there are none\n",
+        ),
+        (["equiv", "empty", "rows.pg"], "empty: this cannot be read: Is a directory\n"),
+        (["show", "rows.pg/x"], "rows.pg/x: this cannot be read: Not a directory\n"),
+        (["show", "x" * 300], "x" * 300 + ": this cannot be read: File name too long\n"),
+        (
+            ["show", "rows.pg", "--transform", "step.py"],
+            "step.py: there is no such file\n  remedy: did you mean 'steps.py' or 'sizes.py'?\n",
+        ),
+    ],
+)
+def test_files_that_are_not_there(run: Run, arguments: list[str], told: str) -> None:
+    Path("empty").mkdir()
+    assert run(*arguments) == (2, "", told)
+
+
+def test_a_file_that_is_not_there_has_an_error_of_its_own(run: Run) -> None:
+    for name in ("nowhere.pg", ".", "rows.pg/x"):
+        with pytest.raises(UnreadableFile):
+            Source.of(name)
+        with pytest.raises(UnreadableFile):
+            transformed(rows(), name)
+    assert issubclass(UnreadableFile, pg.UserError)
 
 
 def test_lines_as_windows_ends_them(run: Run) -> None:

@@ -16,10 +16,18 @@ import polygen as pg
 STRICT = "-O0 -Wall -Wextra -pedantic -Werror"
 
 
+def mixed(number: Any) -> Any:
+    """Return what host programs make of the bits of numbers, by the rule in `polygen_host.h`."""
+    bits = np.asarray(number, np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
+    for _ in range(2):
+        bits = ((bits >> np.uint64(16)) ^ bits) * np.uint64(0x45D9F3B) & np.uint64(0xFFFFFFFF)
+    return ((bits >> np.uint64(16)) ^ bits).astype(np.int64)
+
+
 def filled(number: int, shape: tuple[int, ...], dtype: str) -> Any:
     """Return what a host program fills its array of this number with, by the rule in docs."""
     k = np.arange(int(np.prod(shape, dtype=np.int64)))
-    v = ((37 * k + 11 * number) % 61).reshape(shape)
+    v = (mixed(k + 1000003 * number) % 61).reshape(shape)
     kind = np.dtype(dtype).kind
     if kind == "c":
         return (v / 64 + 1j * ((v + 5) % 61) / 64).astype(dtype)
@@ -100,11 +108,14 @@ def check_shown(line: str, found: Mapping[str, Any]) -> None:
     array = found[name]
     assert dtype == array.dtype.name
     assert shape == f"[{','.join(map(str, array.shape))}]"
-    here = rest.index("first")
+    there, here = rest.index("mixed"), rest.index("first")
     wide = array.reshape(-1).astype(complex if array.dtype.kind == "c" else float)
     parts = wide.view(float)
     count = 2 if array.dtype.kind == "c" else 1
     sums = parts.reshape(-1, count).sum(axis=0)
-    np.testing.assert_allclose([float(t) for t in rest[1:here]], sums, rtol=1e-12)
+    np.testing.assert_allclose([float(t) for t in rest[1:there]], sums, rtol=1e-12)
+    weights = 1 + mixed(np.arange(len(wide))) % 61
+    sums = (weights[:, None] * parts.reshape(-1, count)).sum(axis=0)
+    np.testing.assert_allclose([float(t) for t in rest[there + 1 : here]], sums, rtol=1e-12)
     first = [float(t) for t in rest[here + 1 :]]
     np.testing.assert_allclose(first, parts[: 8 * count], rtol=1e-8)

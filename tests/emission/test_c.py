@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen.cli.short_form import read_short
+from polygen.source import SourceLocation
 from tests.emission.hosts import STRICT, filled, make, refused, run_host
 from tests.emission.kernels import cases
 from tests.needs import needs
@@ -117,3 +119,33 @@ def test_strides_that_are_left_to_the_call(built: Path) -> None:
     np.testing.assert_array_equal(found["t"], s.T)
     said = refused(built / "wide", "n=3", "m=4", "s_stride_0=-5")
     assert "s: elements would lie before its memory" in said
+
+
+LAPLACIAN = """
+{ [i, j]: 0<=i,j<n }
+TYPES: u: float32
+out[i, j] = u[i, j+1] + u[i+2, j+1] + u[i+1, j] + u[i+1, j+2] - 4*u[i+1, j+1]
+"""
+
+
+def test_what_is_filled_shows_differences(tmp_path: Path) -> None:
+    """No differences of neighbours cancel, and elements that change places change a sum."""
+    laplacian = read_short(LAPLACIAN, SourceLocation("text", 1)).copy(name="laplacian")
+    laplacian = pg.prioritize_loops(laplacian, "i, j")
+    pg.emit(laplacian, "c", tmp_path / "laplacian")
+    make(tmp_path / "laplacian", f"CFLAGS={STRICT}")
+    out = run_host(tmp_path / "laplacian", {}, {"n": 30}, ["out"])["out"]
+    whole = np.abs(64 * out) % 61 == 0  # what differences of a ramp modulo 61 are
+    assert np.count_nonzero(out) > 0.9 * out.size
+    assert np.count_nonzero(whole) < 0.1 * out.size
+    lines: list[list[str]] = []
+    for text in ("out[i] = u[i]", "out[i] = u[n - 1 - i]"):
+        knl = pg.make_kernel("{ [i]: 0<=i<n }", text, [pg.GlobalArg("u", shape="n"), "..."])
+        knl = pg.add_dtypes(knl, {"u": "float64"}).copy(name="moved")
+        pg.emit(knl, "c", tmp_path / "moved")
+        make(tmp_path / "moved", f"CFLAGS={STRICT}")
+        run_host(tmp_path / "moved", {}, {"n": 300}, ["out"])
+        lines.append(make(tmp_path / "moved", "run", "ARGS=n=300").split())
+    (plain, turned) = ([line[line.index(w) + 1] for w in ("sum", "mixed")] for line in lines)
+    assert plain[0] == turned[0]
+    assert plain[1] != turned[1]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from tests.emission.hosts import filled, make
+from tests.emission.hosts import filled, make, mixed
 from tests.emission.kernels import cases
 from tests.needs import require
 
@@ -57,15 +57,22 @@ def test_program(name: str, built: Path) -> None:
 
 def test_what_is_shown(built: Path) -> None:
     """Arrays that are not given are filled, as the programs in C fill them."""
-    name, kind, count, _, total, _, *first = run(built / "steps", "n=40", "steps=0").split()
+    name, kind, count, _, total, _, weighted, _, *first = run(
+        built / "steps", "n=40", "steps=0"
+    ).split()
     u = filled(0, (40,), "float64")
     assert (name, kind, count) == ("u", "float64", "40")
     assert float(total) == pytest.approx(u.sum())
+    assert float(weighted) == pytest.approx(((1 + mixed(np.arange(40)) % 61) * u).sum())
     np.testing.assert_allclose([float(text) for text in first], u[:8])
     shown = run(built / "halves", "n=3").splitlines()
     c, s = (filled(n, (3,), kind) for n, kind in ((2, "complex64"), (6, "int8")))
     assert [float(t) for t in shown[1].split()[4:6]] == pytest.approx(
         [(c * c).sum().real, (c * c).sum().imag]
+    )
+    weighted_sum: Any = ((1 + mixed(np.arange(3)) % 61) * c * c).sum()
+    assert [float(t) for t in shown[1].split()[7:9]] == pytest.approx(
+        [weighted_sum.real, weighted_sum.imag]
     )
     assert [int(text) for text in shown[3].split()[-3:]] == [*(s - np.int8(100))]
 

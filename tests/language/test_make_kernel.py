@@ -373,6 +373,7 @@ def test_priorities_that_are_given() -> None:
     several = make_kernel(cube, text, loop_priority=["k,i", "i,j"])
     assert several.priorities == (("k", "i"), ("i", "j"))
     assert make_kernel(cube, text, loop_priority=()).priorities == ()
+    assert make_kernel(cube, text, loop_priority=None).priorities == ()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ from polygen.errors import (
     UnknownInstruction,
     UnknownName,
 )
-from polygen.language.within import matching
+from polygen.language.within import matching, one_id
+from tests.public_steps import public_steps
 
 
 def kernel() -> pg.Kernel:
@@ -164,3 +167,82 @@ def test_what_cannot_be_alone() -> None:
         pg.split_iname(knl, "i", 4, within="a")
     with pytest.raises(pg.errors.IllegalStep):
         pg.rename_iname(knl, "i", "row", within="a")
+
+
+def test_one_instruction() -> None:
+    knl = kernel()
+    for form in ("use", "id:use", "id: use", "writes:c", "us*"):
+        assert one_id(knl, form) == "use"
+    assert one_id(knl, "id") == "id"
+    with pytest.raises(InvalidArgument, match="'load_\\*' means 2 instructions of kernel"):
+        one_id(knl, "load_*")
+    with pytest.raises(UnknownInstruction, match="no instruction 'uze'"):
+        one_id(knl, "id:uze")
+    with pytest.raises(NothingMatches):
+        one_id(knl, "not iname:i and writes:c")
+
+
+def test_every_step_takes_ids_in_both_forms() -> None:
+    found = 0
+    for name in public_steps():
+        step = getattr(pg, name)
+        for parameter in re.findall(
+            r"^ +(\w+): the id of (?!the new|the barrier)", step.__doc__, re.M
+        ):
+            found += 1
+            annotation = inspect.signature(step).parameters[parameter].annotation
+            assert annotation == "InsnId", (name, parameter)
+    assert found >= 8
+
+
+def _sums() -> pg.Kernel:
+    return pg.add_dtypes(
+        pg.make_kernel(
+            "{ [i, j, k, r]: 0<=i,k<n and 0<=j,r<100 }",
+            """
+            s[i] = sum(j, a[i, j])             {id=s}
+            b[k] = s[k]*s[k]                   {id=b}
+            v[i], p[i] = argmax(r, a[i, r], r)  {id=p}
+            """,
+            [pg.GlobalArg("a", shape="n, 100"), "..."],
+        ),
+        {"a": "int16"},
+    )
+
+
+def _online() -> pg.Kernel:
+    text = "<> most = max(j, x[i,j]) {id=most}\ns[i] = sum(k, exp(x[i,k] - most)) {id=s}"
+    knl = pg.make_kernel("{ [i, j, k]: 0<=i<n and 0<=j,k<m }", text, assumptions="m >= 1")
+    return pg.add_dtypes(knl, {"x": "float32"})
+
+
+def _scatter() -> pg.Kernel:
+    text = "a[lower[i]] = b[i]  {id=low}\na[upper[i]] = c[i]  {id=high, dep=low}"
+    return pg.make_kernel("{ [i]: 0<=i<n }", text, [pg.GlobalArg("a", shape="m"), "..."])
+
+
+_STEPS: list[
+    tuple[Callable[[], pg.Kernel], Callable[[pg.Kernel, Callable[[str], str]], object]]
+] = [
+    (_sums, lambda k, of: pg.coalesce_reduction(k, of("s"))),
+    (_sums, lambda k, of: pg.propagate_reduction(k, of("s"))),
+    (_sums, lambda k, of: pg.fuse_epilogue(k, of("s"), of("b"))),
+    (_sums, lambda k, of: pg.narrow_sum(k, of("s"))),
+    (_sums, lambda k, of: pg.split_argmax(k, of("p"))),
+    (_sums, lambda k, of: pg.replace_instruction_ids(k, {of("s"): "t", of("b"): "s"})),
+    (_sums, lambda k, of: pg.explain_order(k, of("s"), of("b"))),
+    (_online, lambda k, of: pg.reduce_online(k, of("most"), of("s"))),
+    (_scatter, lambda k, of: pg.assume_independent(k, of("low"), of("high"))),
+]
+
+
+@pytest.mark.parametrize(("make", "step"), _STEPS)
+def test_ids_in_both_forms(
+    make: Callable[[], pg.Kernel], step: Callable[[pg.Kernel, Callable[[str], str]], object]
+) -> None:
+    assert step(make(), lambda name: f"id:{name}") == step(make(), lambda name: name)
+
+
+def test_one_instruction_has_one_new_id() -> None:
+    with pytest.raises(InvalidArgument, match="a dictionary from ids to new ids"):
+        pg.replace_instruction_ids(_sums(), {"s": "t", "id:s": "u"})

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import InameTag
-from polygen.transformation import Inames, Kind, to_names, transformation
+from polygen.transformation import Inames, Kind, is_tag, to_names, to_tag, transformation
+
+
+def _is_class(value: Any) -> bool:
+    return any(value is kind for kind in get_args(InameTag))
+
 
 TagType = Annotated[
-    type[InameTag],
+    str | InameTag | type[InameTag],
     Kind(
-        "a class of tags, such as polygen.ir.tags.GroupTag",
-        lambda _, value: any(value is kind for kind in get_args(InameTag)),
+        "a tag such as 'g.0', or a class of tags such as polygen.ir.tags.GroupTag",
+        lambda kernel, value: _is_class(value) or is_tag(kernel, value),
     ),
 ]
 
@@ -21,7 +26,7 @@ TagType = Annotated[
 def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | None = None) -> Kernel:
     """Take inames' tags away: they are loops again.
 
-    An iname without a tag, or with one of another class, stays as it is.
+    An iname without a tag, or with another one than is said, stays as it is.
 
     Kind: order and storage.
 
@@ -31,7 +36,8 @@ def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | Non
 
     Parameters:
         iname_to_untag: ``"i"``, ``"i, j"``, or a sequence.
-        tag_type: only tags of this class (`polygen.ir.tags`); all if not given.
+        tag_type: only this tag, such as ``"g.0"``, or tags of this class (`polygen.ir.tags`); all
+            if not given.
 
     Before -> After:
 
@@ -53,7 +59,7 @@ def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | Non
 
     Raises:
         UnknownIname: if the kernel has no such iname.
-        InvalidArgument: if `tag_type` is no class of tags.
+        InvalidArgument: if `tag_type` is no tag and no class of tags.
         IllegalStep: if 1 does not hold.
 
     Source: Loo.py's transformation of this name.
@@ -61,8 +67,14 @@ def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | Non
     gone = [
         iname
         for iname in to_names(iname_to_untag)
-        if iname in kernel.tags and isinstance(kernel.tags[iname], tag_type or InameTag)
+        if iname in kernel.tags and _is_meant(kernel.tags[iname], tag_type)
     ]
     if not gone:
         return kernel
     return kernel.copy(tags={i: tag for i, tag in kernel.tags.items() if i not in gone})
+
+
+def _is_meant(tag: InameTag, wanted: str | InameTag | type[InameTag] | None) -> bool:
+    if wanted is None:
+        return True
+    return isinstance(tag, wanted) if isinstance(wanted, type) else tag == to_tag(wanted)

@@ -10,17 +10,18 @@ from polygen.ir.ids import with_ids
 from polygen.ir.kernel import Kernel
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Kind, is_name, transformation
+from polygen.transformation import Kind, is_instruction, is_name, to_id, transformation
 
 
 def _are_ids(kernel: Kernel, value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
-    for old, new in cast("Mapping[object, object]", value).items():
-        if not isinstance(old, str) or not is_name(kernel, _single(new)):
-            return False
-        kernel.instruction(old)
-    return True
+    given = cast("Mapping[Any, object]", value)
+    if not all(is_instruction(kernel, old) for old in given):
+        return False
+    # One instruction gets one id.
+    once = len({to_id(kernel, old) for old in given}) == len(given)
+    return once and all(is_name(kernel, _single(new)) for new in given.values())
 
 
 def _single(new: object) -> object:
@@ -70,7 +71,7 @@ def replace_instruction_ids(kernel: Kernel, replacements: Replacements) -> Rearr
     Source: Loo.py's transformation of this name.
     """
     ids = {insn.id: insn.id for insn in kernel.instructions}
-    ids |= {old: str(_single(new)) for old, new in replacements.items()}
+    ids |= {to_id(kernel, old): str(_single(new)) for old, new in replacements.items()}
     owners: dict[str, str] = {}
     for old, new in ids.items():
         if new in owners:

@@ -9,11 +9,11 @@ from polygen.ir.claims import Independent
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
-from polygen.transformation import transformation
+from polygen.transformation import InsnId, to_id, transformation
 
 
 @transformation(declared=True)
-def assume_independent(kernel: Kernel, insn1: str, insn2: str) -> Kernel:
+def assume_independent(kernel: Kernel, insn1: InsnId, insn2: InsnId) -> Kernel:
     r"""State that no instance of one instruction touches what one of the other does, if one writes.
 
     Of one and the same instruction, it says that of each two of its instances.  Proofs use it where
@@ -48,8 +48,7 @@ def assume_independent(kernel: Kernel, insn1: str, insn2: str) -> Kernel:
         ClaimContradicted: if 1 does not hold.
         ProofLimit: if isl has more to do than is reasonable.
     """
-    for insn_id in (insn1, insn2):
-        kernel.instruction(insn_id)
+    insn1, insn2 = to_id(kernel, insn1), to_id(kernel, insn2)
     claim = Independent(insn1, insn2)
     if claim in kernel.claims:
         return kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import TypeAlias
 
 from polygen.analysis.rearrangement.same_instances import iname_groups
 from polygen.analysis.rearrangement.summation_order import may_reorder
@@ -17,20 +17,13 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import may_merge
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
-from polygen.transformation import Kind, NewName, transformation
+from polygen.transformation import InsnId, NewName, to_id, transformation
 from polygen.transforms.fusion.rename_iname import rename_iname
 from polygen.transforms.inames.duplicate_inames import duplicate_inames
 from polygen.transforms.loops.memory_order import along_memory
 from polygen.transforms.reductions._transposed_copies import with_turned_copies
 from polygen.transforms.rules.expand_subst import expand_subst
 from polygen.transforms.splitting.join_inames import join_inames
-
-
-def _is_instruction(kernel: Kernel, value: Any) -> bool:
-    return isinstance(value, str) and bool(kernel.instruction(value))
-
-
-InsnId = Annotated[str, Kind("the id of an instruction", _is_instruction)]
 
 
 @transformation
@@ -108,6 +101,7 @@ def coalesce_reduction(
     Source: Zhao et al., Parallelizing neural network models effectively on GPU by implementing
     reductions atomically, PACT 2022, section 3.1 and formula (1).
     """
+    insn = to_id(kernel, insn)
     check_reduces(kernel, insn)
     kernel = _merged(_in_sight(kernel, insn), insn)
     if turned:

@@ -8,7 +8,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
-from polygen.transformation import Name, transformation
+from polygen.transformation import InsnId, to_id, transformation
 from polygen.transforms.fusion.loop_sharing import (
     check_results,
     in_loops_of,
@@ -18,7 +18,7 @@ from polygen.transforms.fusion.loop_sharing import (
 
 
 @transformation
-def fuse_epilogue(kernel: Kernel, reduction: Name, consumer: Name) -> Kernel:
+def fuse_epilogue(kernel: Kernel, reduction: InsnId, consumer: InsnId) -> Kernel:
     """Do element-wise work with the results of a reduction where these are made, in its launch.
 
     The loops of the consumer over the results become those of the reduction, divided and tagged
@@ -69,6 +69,7 @@ def fuse_epilogue(kernel: Kernel, reduction: Name, consumer: Name) -> Kernel:
     Source: as for `fuse_loops`; Appleyard, CUTLASS: fast linear algebra in CUDA C++, 2017, has the
     word for products.
     """
+    reduction, consumer = to_id(kernel, reduction), to_id(kernel, consumer)
     first, last = kernel.instruction(reduction), kernel.instruction(consumer)
     check_results("fuse_epilogue", kernel, [first, last])
     name = _passed(kernel, first, last)

@@ -23,14 +23,14 @@ from polygen.ir.verify import excerpt
 from polygen.language.make_kernel import check_made
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Name, transformation
+from polygen.transformation import InsnId, to_id, transformation
 
 _NARROW = np.dtype(np.int32)
 _WIDE = 8  # bytes of what sums of integers have where nothing else is said
 
 
 @transformation
-def narrow_sum(kernel: Kernel, insn: Name) -> Rearranged:
+def narrow_sum(kernel: Kernel, insn: InsnId) -> Rearranged:
     """Add up small integers in 32 bits, where their number shows that no sum is too large.
 
     Sums of integers have 64 bits, as NumPy's.  In 32, vectors have twice as many lanes, and small
@@ -61,6 +61,7 @@ def narrow_sum(kernel: Kernel, insn: Name) -> Rearranged:
         NoSuchReduction: if 1 or 2 does not hold.
         TypeNotFound: if the type of what is added up is not known.
     """
+    insn = to_id(kernel, insn)
     node, wide = _sum(kernel, insn)
     narrow = ex.Reduction(Special("sum", _NARROW), node.inames, node.operand)
     value = ex.Call(ex.Variable(wide.name), (narrow,))

@@ -6,10 +6,10 @@ from polygen.errors import ProducerNeeded
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
-from polygen.transformation import transformation
+from polygen.transformation import InsnId, to_id, transformation
 from polygen.transforms.inames.remove_unused_inames import remove_unused_inames
 from polygen.transforms.reductions._elementwise_producers import Producer, producers
-from polygen.transforms.reductions.coalesce_reduction import InsnId, check_reduces
+from polygen.transforms.reductions.coalesce_reduction import check_reduces
 from polygen.transforms.rules.assignment_to_subst import assignment_to_subst
 from polygen.transforms.rules.expand_subst import expand_subst
 
@@ -85,6 +85,7 @@ def propagate_reduction(kernel: Kernel, insn: InsnId) -> Kernel:
     Source: Zhao et al., Parallelizing neural network models effectively on GPU by implementing
     reductions atomically, PACT 2022, section 3.2.
     """
+    insn = to_id(kernel, insn)
     check_reduces(kernel, insn)
     used = [i for i in kernel.inames if any(i in x.within_inames for x in kernel.instructions)]
     while (found := _next(kernel, insn)) is not None:

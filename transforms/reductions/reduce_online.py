@@ -19,7 +19,7 @@ from polygen.ir.verify import excerpt
 from polygen.language.make_kernel import check_made
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Name, transformation
+from polygen.transformation import InsnId, to_id, transformation
 from polygen.transforms.fusion.loop_sharing import comes_after
 from polygen.transforms.reductions._consecutive_loops import have_same_values
 
@@ -27,7 +27,7 @@ OPERATION = "rescaled(max)"
 
 
 @transformation
-def reduce_online(kernel: Kernel, greatest: Name, total: Name) -> Rearranged:
+def reduce_online(kernel: Kernel, greatest: InsnId, total: InsnId) -> Rearranged:
     """Compute a greatest value, and a sum of powers that are relative to it, in one pass.
 
     ``m = max(j, x[j])`` and ``s = sum(j, w[j]*exp(x[j] - m))`` need two: no power can be added up
@@ -75,7 +75,8 @@ def reduce_online(kernel: Kernel, greatest: Name, total: Name) -> Rearranged:
 
     Source: Milakov, Gimelshein, Online normalizer calculation for softmax, 2018.
     """
-    pair = _Pair(kernel, kernel.assignment(greatest), kernel.assignment(total))
+    first, second = to_id(kernel, greatest), to_id(kernel, total)
+    pair = _Pair(kernel, kernel.assignment(first), kernel.assignment(second))
     new = pair.kernel()
     # That is what the pair means; so what is left to see is that it has one result.
     check_made(new)

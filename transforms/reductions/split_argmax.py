@@ -21,13 +21,13 @@ from polygen.ir.verify import excerpt
 from polygen.language.make_kernel import check_made
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Name, transformation
+from polygen.transformation import InsnId, to_id, transformation
 
 _PLAIN = {"argmax": "max", "argmin": "min"}
 
 
 @transformation
-def split_argmax(kernel: Kernel, insn: Name) -> Rearranged:
+def split_argmax(kernel: Kernel, insn: InsnId) -> Rearranged:
     """Find the greatest value first (or the least), and then its place, in a loop of its own.
 
     Both loops are simple: compilers make vectors of them, which they do not of one that carries a
@@ -63,6 +63,7 @@ def split_argmax(kernel: Kernel, insn: Name) -> Rearranged:
         NoSuchReduction: if 1 or 2 does not hold.
         TypeNotFound: if the type of what is compared is not known.
     """
+    insn = to_id(kernel, insn)
     search = _Search.of(kernel, kernel.assignment(insn))
     new = search.kernel_after()
     # That is what the operation means; so what is left to see is that it has one result.

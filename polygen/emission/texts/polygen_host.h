@@ -4,9 +4,9 @@
        ./NAME_host n=1000 a=a.npy -o out=out.npy
 
    An array that is read, and not given, is filled: its element number k, counted in the order of its
-   subscripts, the last running fastest, becomes v/64, where v = (37*k + 11*q) % 61 and q is the
-   array's number among the arrays; an integer v % 8, a boolean v % 2; a complex number has (v + 5) %
-   61 / 64 for its imaginary part. */
+   subscripts, the last running fastest, becomes v/64, where v = pg_mixed(k + 1000003*q) % 61 and q
+   is the array's number among the arrays; an integer v % 8, a boolean v % 2; a complex number has
+   (v + 5) % 61 / 64 for its imaginary part. */
 #ifndef POLYGEN_HOST_H
 #define POLYGEN_HOST_H
 
@@ -344,6 +344,15 @@ static inline void pg_get(pg_array const *array, unsigned char const *at, double
     }
 }
 
+/* 32 bits that all depend on all bits of a number: differences of neighbours do not cancel. */
+static inline uint32_t pg_mixed(int64_t number)
+{
+    uint32_t bits = (uint32_t) number;
+    bits = (bits >> 16 ^ bits) * 0x45d9f3bu;
+    bits = (bits >> 16 ^ bits) * 0x45d9f3bu;
+    return bits >> 16 ^ bits;
+}
+
 /* Allocates an array's memory, and loads or fills it. */
 static inline void pg_make(pg_array *array, pg_layout layout)
 {
@@ -363,21 +372,24 @@ static inline void pg_make(pg_array *array, pg_layout layout)
         return;
     }
     for (int64_t k = 0; k < layout.size && array->reads; ++k) {
-        int const v = (int) ((37 * (k % 61) + 11 * array->number) % 61);
+        int const v = (int) (pg_mixed(k + 1000003 * (int64_t) array->number) % 61);
         pg_set(array, array->data + (size_t) pg_place(&layout, k, 0) * array->itemsize, v);
     }
 }
 
-/* Prints NAME TYPE [SHAPE] SUM FIRST...: the sum of all elements, and the first eight; of complex
-   numbers both parts. */
+/* Prints NAME TYPE [SHAPE] SUM MIXED FIRST...: the sum of all elements; their sum with weights, each
+   1 + pg_mixed(k) % 61 for element k, so that elements that change places show; and the first eight.
+   Of complex numbers, both parts. */
 static inline void pg_show(pg_array const *array)
 {
     int const parts = array->kind == PG_COMPLEX ? 2 : 1;
-    double sum[2] = {0, 0}, element[2];
+    double sum[2] = {0, 0}, mixed[2] = {0, 0}, element[2];
     for (int64_t k = 0; k < array->layout.size; ++k) {
         pg_get(array, array->data + (size_t) pg_place(&array->layout, k, 0) * array->itemsize, element);
-        sum[0] += element[0];
-        sum[1] += element[1];
+        for (int part = 0; part < parts; ++part) {
+            sum[part] += element[part];
+            mixed[part] += (1 + pg_mixed(k) % 61) * element[part];
+        }
     }
     printf("%s %s [", array->name, array->type);
     for (int axis = 0; axis < array->layout.axes; ++axis)
@@ -385,6 +397,9 @@ static inline void pg_show(pg_array const *array)
     printf("] sum");
     for (int part = 0; part < parts; ++part)
         printf(" %.17g", sum[part]);
+    printf(" mixed");
+    for (int part = 0; part < parts; ++part)
+        printf(" %.17g", mixed[part]);
     printf(" first");
     for (int64_t k = 0; k < array->layout.size && k < 8; ++k) {
         pg_get(array, array->data + (size_t) pg_place(&array->layout, k, 0) * array->itemsize, element);

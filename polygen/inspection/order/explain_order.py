@@ -34,8 +34,9 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
 
     Parameters:
         kernel: the kernel.
-        first, second: the ids of two instructions, in whatever order; or of one, twice.  Of a call
-            of a kernel, instructions that it stands for are named: ``<id of the call>_<id>``.
+        first, second: the ids of two instructions (``"load"`` or ``"id:load"``), in whatever
+            order; or of one, twice.  Of a call of a kernel, instructions that it stands for are
+            named: ``<id of the call>_<id>``.
 
     Returns:
         A text for people: the loops that both are in, what puts one outside of the other, the
@@ -62,6 +63,7 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
       flow   load[i] -> shift[i + 1]  through a, distance (1), carried by i
     """
     expanded = kernel.expanded
+    first, second = (name.removeprefix("id:").strip() for name in (first, second))
     a, b = _instruction(kernel, first), _instruction(kernel, second)
     with limited(
         kernel,

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from polygen.analysis.dataflow.dependences import Dependence, dependences
 from polygen.errors import InvalidArgument
-from polygen.inspection.pages.graphviz import draw
+from polygen.inspection.pages.graphviz import draw, is_there
 from polygen.inspection.pages.nested_boxes import Box, Item, Nesting, nesting
+from polygen.inspection.pages.svg_graph import graph_file
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
@@ -123,7 +124,8 @@ def show_dependency_graph(
         kernel: its types need not be known.
         path: the file to write; its suffix tells the format.  If not given, the text is
             printed, and a picture goes to a file in the current folder, named as the kernel.
-        format: ``"dot"`` (text), ``"svg"`` or ``"png"`` (pictures, drawn by Graphviz).
+        format: ``"dot"`` (text), ``"svg"`` or ``"png"`` (pictures, drawn by Graphviz; where that
+            is not there, an SVG is the drawing that reports have).
         with_dependences: show the dependences too: see `get_dot_dependency_graph`.
 
     Returns:
@@ -131,7 +133,7 @@ def show_dependency_graph(
 
     Raises:
         InvalidArgument: if there is no such format.
-        NoGraphviz: if a picture is asked for, and the program ``dot`` is not found.
+        NoGraphviz: if a PNG is asked for, and the program ``dot`` is not found.
         DrawingFailed: if Graphviz does not draw the graph.
         NoLoopNest, DependencyCycle, ProofLimit: as `get_dot_dependency_graph` does.
     """
@@ -141,7 +143,10 @@ def show_dependency_graph(
         sys.stdout.write(text)
         return None
     file = Path(f"{kernel.name}.{wanted}" if path is None else path)
-    file.write_bytes(text.encode() if wanted == "dot" else draw(text, wanted))
+    if wanted == "svg" and not is_there():
+        text = graph_file(kernel, dependences(kernel) if with_dependences else ())
+    drawn = wanted == "png" or (wanted == "svg" and is_there())
+    file.write_bytes(draw(text, wanted) if drawn else text.encode())
     return file
 
 

@@ -9,6 +9,11 @@ from polygen.errors import DrawingFailed, NoGraphviz
 from polygen.source import caller_location
 
 
+def is_there() -> bool:
+    """Tell whether there is a program ``dot``."""
+    return shutil.which("dot") is not None
+
+
 def draw(dot_text: str, picture_format: str) -> bytes:
     """Return the picture of a graph.
 
@@ -26,7 +31,7 @@ def draw(dot_text: str, picture_format: str) -> bytes:
             "drawing a picture of a graph needs Graphviz's program 'dot', which is not there",
             where=caller_location(),
             remedy="install Graphviz (Debian, Ubuntu: sudo apt install graphviz), "
-            "or take the graph as text: get_dot_dependency_graph needs nothing",
+            "or ask for another format: SVG and text need nothing",
         )
     done = subprocess.run(
         (program, f"-T{picture_format}"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # `light-dark` follows the reader's system; in a notebook, the notebook's own theme.
 _RULES = """
 .polygen {
@@ -113,5 +115,16 @@ def _above_others(rules: str) -> str:
     return rules.replace(".polygen ", ".polygen.polygen ")
 
 
+def _for_files(rules: str) -> str:
+    """Return what is said of pictures, in colours that every program which draws SVG knows."""
+    light = re.compile(r"light-dark\((#\w+), #\w+\)")
+    colours = dict(re.findall(r"--(\w+): light-dark\((#\w+)", rules))
+    kept = re.findall(r"\.polygen (?=svg )svg ([^{},]*\{[^}]*\})", rules)
+    text = light.sub(r"\1", "\n".join(kept))
+    return re.sub(r"var\(--(\w+)\)", lambda name: colours[name[1]], text)
+
+
+# Of a picture in a file of its own.
+PICTURE_STYLE = "text { font-family: monospace; }\n" + _for_files(_RULES)
 STYLE = _above_others(_RULES)
 PAGE_STYLE = _above_others(_PAGE_RULES)

@@ -6,6 +6,7 @@ dependencies, to the right the dependences: each arc runs in a lane of its own, 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -13,6 +14,7 @@ from typing import TypeAlias
 from polygen.analysis.dataflow.dependences import Dependence
 from polygen.inspection.pages.elements import Html, element
 from polygen.inspection.pages.nested_boxes import Box, Item, nesting
+from polygen.inspection.pages.style import PICTURE_STYLE
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_work
@@ -57,6 +59,54 @@ def graph(kernel: Kernel, found: Iterable[Dependence]) -> Html:
         kernel: its types need not be known.
         found: its dependences, as far as they are to be drawn.
     """
+    problem, picture = _picture(kernel, found)
+    said = [element("p", problem, class_="refusal")] if problem else []
+    scrolled = element(
+        "div", picture.element(), class_="wide", tabindex="0", role="group", aria_label="graph"
+    )
+    return element("div", *said, scrolled, _legend())
+
+
+def graph_file(kernel: Kernel, found: Iterable[Dependence]) -> str:
+    """Return the same picture as a file of its own, in SVG."""
+    problem, picture = _picture(kernel, found)
+    style = element("style", Html(PICTURE_STYLE))
+    if problem:
+        lines = textwrap.wrap(problem, _LONGEST)
+        picture = picture.below([_text(_INDENT, 0, line, "work") for line in lines])
+    return picture.element(style, xmlns="http://www.w3.org/2000/svg") + "\n"
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """A picture of some size, and what is in it."""
+
+    title: str
+    width: float
+    height: float
+    parts: tuple[Html, ...]
+
+    def element(self, *before: Html, **attributes: str) -> Html:
+        return element(
+            "svg", *before, *self.parts, role="img", aria_label=self.title, class_="graph",
+            width=f"{self.width:.0f}", height=f"{self.height:.0f}",
+            viewBox=f"0 0 {self.width:.0f} {self.height:.0f}", **attributes,
+        )  # fmt: skip
+
+    def below(self, lines: Sequence[Html]) -> _Picture:
+        """Return the picture with lines of text above it."""
+        moved = [
+            element("g", line, transform=f"translate(0 {_LINE * (at + 1)})")
+            for at, line in enumerate(lines)
+        ]
+        top = _LINE * len(lines) + _GAP
+        rest = element("g", *self.parts, transform=f"translate(0 {top})")
+        width = max(self.width, _LONGEST * _CHARACTER + 2 * _INDENT)
+        return _Picture(self.title, width, self.height + top, (*moved, rest))
+
+
+def _picture(kernel: Kernel, found: Iterable[Dependence]) -> tuple[str | None, _Picture]:
+    """Return why there is no nest of loops, if there is none, and the picture."""
     nest = nesting(kernel, in_order=True)
     layout = _Layout(kernel)
     layout.place(nest.items, 0)
@@ -68,19 +118,11 @@ def graph(kernel: Kernel, found: Iterable[Dependence]) -> Html:
     start = 14.0 + _LANE * (1 + max((lane for _, lane in left), default=-1))
     end = start + max((_width(frame) for frame in layout.frames), default=0.0)
     width = end + 14 + _LANE * (1 + max((lane for _, lane in right), default=-1))
-    parts: list[str] = [_drawn(f, start, end) for f in layout.frames]
+    parts = [_drawn(f, start, end) for f in layout.frames]
     parts += _arcs(left, layout, start, -1)
     parts += _arcs(right, layout, end, 1)
     title = f"{len(at)} instructions of '{kernel.name}' in their loops, and what orders them"
-    picture = element(
-        "svg", *parts, role="img", aria_label=title, class_="graph",
-        width=f"{width:.0f}", height=f"{layout.y:.0f}", viewBox=f"0 0 {width:.0f} {layout.y:.0f}",
-    )  # fmt: skip
-    said = [element("p", nest.problem, class_="refusal")] if nest.problem else []
-    scrolled = element(
-        "div", picture, class_="wide", tabindex="0", role="group", aria_label="graph"
-    )
-    return element("div", *said, scrolled, _legend())
+    return nest.problem, _Picture(title, width, layout.y, tuple(parts))
 
 
 class _Layout:

@@ -48,7 +48,9 @@ def new_axes(picture: Picture, dimensions: int) -> Any:
     if dimensions == 3:
         wide, high = 7.0, 6.0
     projection = {"projection": "3d"} if dimensions == 3 else {}
-    return matplotlib("pyplot").figure(figsize=(wide, high)).add_subplot(**projection)
+    # Laid out when it is drawn or saved, with room for what stands beside the axes.
+    figure = matplotlib("pyplot").figure(figsize=(wide, high), layout="constrained")
+    return figure.add_subplot(**projection)
 
 
 def _extent(places: Sequence[Values], axis: int) -> int:
@@ -260,3 +262,10 @@ class Pen:
             above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 3}
             place = above if self._has_bar else beside
             self._ax.legend(**place, frameon=False, fontsize=9)
+
+    def make_room(self) -> None:
+        """Let a figure of one's own be so much wider that the legend takes nothing of the axes."""
+        legend, figure = self._ax.get_legend(), self._ax.figure
+        if legend is not None and not self._has_bar:
+            beside = legend.get_window_extent().width / figure.dpi
+            figure.set_figwidth(figure.get_figwidth() + beside)

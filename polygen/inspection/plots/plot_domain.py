@@ -99,7 +99,8 @@ def plot_domain(  # noqa: PLR0913
     statements = _statements(frame, insns, extra)
     drawn = arrows({s.id: s for s in statements}, kinds) if kinds else []
     picture = Picture(statements, drawn)
-    ax = new_axes(picture, len(names)) if ax is None else ax
+    is_own = ax is None
+    ax = new_axes(picture, len(names)) if is_own else ax
     pen = Pen(ax, picture, len(names))
     if by:
         pen.tiles(by)
@@ -114,6 +115,8 @@ def plot_domain(  # noqa: PLR0913
     else:
         pen.points(None if shown is None else picture.values(shown), colour or "")
     pen.frame(names, _title(kernel, sizes, at or {}))
+    if is_own:
+        pen.make_room()
     return ax
 
 

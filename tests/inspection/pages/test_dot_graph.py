@@ -299,16 +299,62 @@ def test_an_unknown_format(tmp_path: Path, path: str | None, picture_format: str
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("picture_format", ["svg", "png"])
-def test_without_graphviz_only_pictures_fail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, picture_format: str
-) -> None:
+def test_without_graphviz_only_a_png_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     knl = transpose_then_double()
     assert edges(pg.get_dot_dependency_graph(knl)) == {("transpose", "double")}
     with pytest.raises(NoGraphviz, match="apt install graphviz"):
-        pg.show_dependency_graph(knl, tmp_path / f"graph.{picture_format}")
+        pg.show_dependency_graph(knl, tmp_path / "graph.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def _drawn_alone(knl: pg.Kernel, folder: Path, *, dependences: bool = False) -> ET.Element:
+    file = pg.show_dependency_graph(knl, folder / "graph.svg", with_dependences=dependences)
+    assert file is not None
+    assert "var(" not in file.read_text(encoding="utf-8")
+    return ET.fromstring(file.read_text(encoding="utf-8"))  # noqa: S314  (our own)
+
+
+def _texts(root: ET.Element) -> set[str]:
+    return {t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text")}
+
+
+@pytest.mark.parametrize("knl", [transpose_then_double(), nasty()], ids=["plain", "nasty"])
+def test_without_graphviz_the_drawing_is_our_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knl: pg.Kernel
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    root = _drawn_alone(knl, tmp_path)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert _texts(root) >= {insn.id for insn in knl.instructions} | set(knl.inames)
+    arcs = [g for g in root.iter("{http://www.w3.org/2000/svg}g") if g.get("class") == "declared"]
+    assert len(arcs) == 1
+    rules = root.findtext("{http://www.w3.org/2000/svg}style") or ""
+    for used in ("rect.instruction", ".declared .arc", ".declared .head", ".anti .arc", "text"):
+        assert re.search(rf"^{re.escape(used)} {{ [^{{}}]+}}$", rules, re.MULTILINE), used
+
+
+def test_without_graphviz_dependences_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    root = _drawn_alone(gauss_seidel(), tmp_path, dependences=True)
+    kinds = {g.get("class") for g in root.iter("{http://www.w3.org/2000/svg}g")}
+    assert kinds >= {"flow", "anti", "output"}
+    root = _drawn_alone(gauss_seidel(), tmp_path)
+    kinds = {g.get("class") for g in root.iter("{http://www.w3.org/2000/svg}g")}
+    assert not kinds & {"flow", "anti", "output"}
+
+
+def test_without_graphviz_it_says_that_there_is_no_nest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pg.without_proofs():
+        knl = pg.make_kernel(
+            "{ [i,j]: 0<=i,j<n }", "a[i,j] = 1 {id=x}\nb[i] = 1 {id=y}\nc[j] = 1 {id=z}"
+        )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert any("no loop nest has one loop" in text for text in _texts(_drawn_alone(knl, tmp_path)))
 
 
 def test_a_graphviz_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

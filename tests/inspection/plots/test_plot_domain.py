@@ -2,8 +2,8 @@
 
 import itertools
 import sys
-from collections.abc import Iterator
-from io import StringIO
+from collections.abc import Callable, Iterator
+from io import BytesIO, StringIO
 from typing import Any
 
 import islpy as isl
@@ -403,3 +403,36 @@ def test_the_hull_of_points() -> None:
     grid = [(float(x), float(y)) for x in range(4) for y in range(3)]
     assert hull(grid) == [(0, 0), (3, 0), (3, 2), (0, 2)]
     assert hull([(1.0, 1.0)]) == [(1.0, 1.0)]
+
+
+def _drawings() -> dict[str, Callable[[], Any]]:
+    sizes = {"steps": 4, "n": 10}
+    waves = pg.wavefront(sweep(), "t", "i")
+    places = "i - 2*t, t"
+    return {
+        "kinds": lambda: pg.plot_domain(sweep(), sizes, "i, t", dependences=True),
+        "few": lambda: pg.plot_domain(sweep(), sizes, "i, t", colour="t"),
+        "bar": lambda: pg.plot_domain(waves, sizes, places, dependences=True, order="colours"),
+        "space": lambda: pg.plot_domain(product(), {"n": 3}, dependences=True),
+        "small": lambda: pg.plot_domain(triangle(), {"n": 2}, dependences=True, colour="i + j"),
+    }
+
+
+@pytest.mark.parametrize("which", _drawings())
+def test_legends_are_inside_of_what_is_saved(which: str) -> None:
+    ax = _drawings()[which]()
+    ax.figure.savefig(BytesIO(), format="svg")
+    legend, whole = ax.get_legend(), ax.figure.bbox
+    assert legend.get_texts()
+    for part in (legend, *legend.get_texts()):
+        box = part.get_window_extent()
+        assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 < box.y1 <= whole.y1
+    # Nor has it taken the place of the axes.
+    assert ax.get_window_extent().height > 0.5 * whole.height
+
+
+def test_a_figure_of_the_users_keeps_its_size() -> None:
+    figure, ax = plt.subplots(figsize=(6, 4))
+    pg.plot_domain(sweep(), {"steps": 4, "n": 10}, "i, t", dependences=True, ax=ax)
+    assert [*figure.get_size_inches()] == [6, 4]

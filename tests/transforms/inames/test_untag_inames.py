@@ -32,6 +32,16 @@ def test_tags_of_one_class_only() -> None:
     assert pg.untag_inames(LINE, "i") is LINE
 
 
+@pytest.mark.parametrize("which", ["g.0", GroupTag(0)])
+def test_one_tag_only(which: Any) -> None:
+    both = ["i_outer", "i_inner"]
+    assert pg.untag_inames(STRIPS, both, which) == pg.untag_inames(STRIPS, "i_outer")
+    assert pg.untag_inames(STRIPS, both, "g.1") is STRIPS
+    assert pg.untag_inames(STRIPS, both, LocalTag(1)) is STRIPS
+    again = pg.untag_inames(STRIPS, both, which)
+    assert pg.replay(LINE, again.history) == again
+
+
 def test_it_computes_the_same() -> None:
     agree(
         LINE,
@@ -59,7 +69,8 @@ def test_a_priority_that_matters_only_to_loops() -> None:
     [
         (("k",), UnknownIname, "no iname 'k'"),
         ((3,), InvalidArgument, "iname_to_untag=3, which is not inames"),
-        (("i", "g.0"), InvalidArgument, "tag_type='g.0', which is not a class of tags"),
+        (("i", "g.7"), InvalidArgument, "tag_type='g.7': 'g.7' is no iname tag"),
+        (("i", 0), InvalidArgument, "tag_type=0, which is not a tag such as 'g.0', or a class"),
     ],
 )
 def test_refused(given: Any, kind: type[pg.UserError], text: str) -> None:
