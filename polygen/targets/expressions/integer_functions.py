@@ -118,7 +118,7 @@ def _fast(p: Printer, node: ex.Call, at: DType) -> Term:
     name = ex.name_of(node.function)
     usual, dtype = FAST[name], p.dtype(p.kind(node), at)
     terms = [p.convert(p.term(n, dtype), promoted(dtype)) for n in node.parameters]
-    if promoted(dtype) == FLOAT32 and (name, FLOAT32.name) in p.target.own_helpers:
+    if promoted(dtype) == FLOAT32 and f"{name} f4" in p.target.helpers:
         return p.narrow(p.helper(name, FLOAT32, terms), dtype)
     if promoted(dtype) == FLOAT32 and p.has(name):
         return p.math_call(name, dtype, terms)
