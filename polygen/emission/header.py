@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from polygen.emission.c_text import in_c, quoted
 from polygen.emission.host_kernel import HostArray, HostKernel
 from polygen.emission.templates import filled, filled_lines, table
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.dtype import integer_limits
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.lower.program import HostLoop, HostNode, Launch
@@ -108,9 +107,9 @@ def _unused(names: Iterable[str], used: Container[str]) -> list[str]:
 def _range_texts(kernel: HostKernel) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with each size that is past its limits, and that in words."""
     for size in kernel.sizes:
-        limits = np.iinfo(size.dtype)
-        most = min(limits.max, (kernel.largest or _MOST) - 1)
-        least = max(limits.min, -most)
+        low, high = integer_limits(size.dtype)
+        most = min(high, (kernel.largest or _MOST) - 1)
+        least = max(low, -most)
         why = "" if kernel.largest is None else ", for indices have 32 bits"
         yield (
             f"{size.name} < {in_c(least)} || {size.name} > {in_c(most)}",

@@ -13,7 +13,7 @@ from string import Template
 import numpy as np
 
 from polygen.analysis.typing.random_numbers import GENERATORS, Generator
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 from polygen.targets.expressions.complex_numbers import part_of
 from polygen.targets.languages.target import SHORT_NAMES, Target
 from polygen.targets.texts.random_helpers import random_template
@@ -89,7 +89,7 @@ def _define(target: Target, name: str, dtype: DType) -> str:
         "below_one": _BELOW_ONE.get(dtype.name, ""),
         **{name: name for name in _MACROS},
     }
-    if dtype.kind in "iu":
+    if is_integer(dtype):
         values |= {
             "U": target.type_name(_unsigned(dtype)),
             "S": target.type_name(_signed(dtype)),

@@ -13,7 +13,7 @@ from polygen.analysis.typing.functions import FAST, FUNCTIONS, ResultType
 from polygen.analysis.typing.kinds import letter
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_exact
 from polygen.ir.expression import Expression
 from polygen.targets.expressions.common_rules import Printer
 from polygen.targets.expressions.typed_terms import ATOM, PRODUCT, Term, promoted
@@ -78,7 +78,7 @@ def _whole(p: Printer, node: ex.Call, at: DType) -> Term:
     """Print what a number is rounded to, which for an integer is itself."""
     (argument,) = node.parameters
     kind = p.kind(argument)
-    if kind is int or (isinstance(kind, np.dtype) and kind.kind in "biu"):
+    if kind is int or (isinstance(kind, np.dtype) and is_exact(kind)):
         return p.instead(_call("int64", argument), at)
     return _print_meaning(p, node, at)
 

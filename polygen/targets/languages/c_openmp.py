@@ -13,8 +13,8 @@ from polygen.analysis.typing.functions import FAST
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
-from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS, has_vectors
-from polygen.targets.languages.target import COMMON_HELPERS, Atomics, Bits, Target
+from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS
+from polygen.targets.languages.target import COMMON_HELPERS, VECTOR_TYPES, Atomics, Bits, Target
 from polygen.targets.languages.vector_math import vector_functions
 from polygen.targets.texts.named_texts import Texts, texts_of
 
@@ -117,9 +117,8 @@ def _same_lanes(vector: str, number: str, count: int) -> str:
 def _lines() -> dict[str, str]:
     vectors = {
         f"{dtype}_vec{count}": _array_vector_line(dtype, count)
-        for dtype in _TYPE_NAMES
+        for dtype in VECTOR_TYPES
         for count in VECTOR_LENGTHS[1:]
-        if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
     }
     return {**_TEXTS, **vectors}
 

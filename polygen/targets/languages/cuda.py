@@ -13,8 +13,15 @@ from polygen.analysis.typing.functions import FAST
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
-from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
-from polygen.targets.languages.target import COMMON_HELPERS, Atomics, Bits, Copies, Target
+from polygen.ir.layout import VECTOR_LENGTHS
+from polygen.targets.languages.target import (
+    COMMON_HELPERS,
+    VECTOR_TYPES,
+    Atomics,
+    Bits,
+    Copies,
+    Target,
+)
 from polygen.targets.texts.named_texts import Texts, texts_of
 
 _TEXTS = texts_of("cuda.cu")
@@ -136,12 +143,7 @@ _COPIES = Copies(sizes=(16, 8, 4), begin="pg_copy({0}, {1})", wait="pg_wait()", 
 
 
 def _lines() -> dict[str, str]:
-    vectors = [
-        f"{dtype}_vec{count}"
-        for dtype in _TYPE_NAMES
-        for count in VECTOR_LENGTHS[1:]
-        if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
-    ]
+    vectors = [f"{dtype}_vec{count}" for dtype in VECTOR_TYPES for count in VECTOR_LENGTHS[1:]]
     return {**_TEXTS, **dict.fromkeys(vectors, _TEXTS["vectors"])}
 
 

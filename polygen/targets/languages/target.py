@@ -10,7 +10,7 @@ import numpy as np
 from polygen.errors import TypeNotSupported
 from polygen.ir.array import AddressSpace, ImageArg
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
-from polygen.ir.dtype import DType, dtype_name
+from polygen.ir.dtype import FACTS, DType, dtype_name
 from polygen.ir.empty import new_dict
 from polygen.ir.layout import USUAL_VECTOR_BYTES
 
@@ -97,6 +97,11 @@ class Copies:
 
 
 COMMON_HELPERS = ("integers.h", "floats.h", "pairs.h")  # files of texts
+
+# Of the numbers in vectors.
+VECTOR_TYPES = tuple(
+    [name for name, facts in FACTS.items() if facts.kind in "iuf" and facts.computed_in is None]
+)
 
 # Halves are left out: drivers have them, and PoCL's reads other numbers.
 _PIXELS = ("float32", "int8", "int16", "int32", "uint8", "uint16", "uint32")
