@@ -94,10 +94,12 @@ def test_wheel_holds_one_package_and_its_types(wheel: Path) -> None:
     assert "polygen-0.1.0.dist-info/licenses/LICENSE" in names
 
 
-def test_wheel_holds_what_is_emitted(wheel: Path) -> None:
-    folder = ROOT / "polygen" / "emission" / "texts"
-    found = [name for name in names_in(wheel) if name.startswith("polygen/emission/texts/")]
-    assert sorted(Path(name).name for name in found) == sorted(p.name for p in folder.iterdir())
+@pytest.mark.parametrize("package", ["polygen/emission/texts", "polygen/targets/texts"])
+def test_wheel_holds_texts(wheel: Path, package: str) -> None:
+    there = [path.name for path in (ROOT / package).iterdir() if path.is_file()]
+    found = [name for name in names_in(wheel) if name.startswith(f"{package}/")]
+    assert sorted(Path(name).name for name in found) == sorted(there)
+    assert [name for name in there if name.endswith(".h")]
 
 
 def test_wheel_is_imported_from_another_folder(wheel: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from polygen.emission.c_library import c_library
-from polygen.emission.emit import shared_text
 from polygen.emission.header import header
 from polygen.emission.host_kernel import (
     HostArray,
@@ -21,6 +20,7 @@ from polygen.emission.host_kernel import (
     host_kernel,
     linear_terms,
 )
+from polygen.emission.templates import shared_text
 from polygen.errors import CannotEmit
 from polygen.ir.dtype import dtype_name
 from polygen.ir.kernel import Kernel

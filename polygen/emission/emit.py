@@ -12,14 +12,14 @@ from polygen.emission.for_cuda import files_for_cuda
 from polygen.emission.for_opencl import files_for_opencl
 from polygen.emission.header import header
 from polygen.emission.host_kernel import HostKernel, host_kernel
-from polygen.emission.makefiles import makefile_for_c, makefile_for_cuda, makefile_for_opencl
+from polygen.emission.makefiles import makefile
+from polygen.emission.templates import shared_text
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.language.programs import TranslationUnit
 from polygen.pipeline import DEFAULT_TARGET
 from polygen.targets.languages.registry import get_target
 
-_TEXTS = Path(__file__).parent / "texts"
 _SHARED = {
     target: ("polygen_geometry.h", "polygen_host.h", *more)
     for target, more in (
@@ -32,11 +32,6 @@ _FILES: Mapping[str, Callable[[HostKernel], Mapping[str, str]]] = {
     "c": files_for_c,
     "opencl": files_for_opencl,
     "cuda": files_for_cuda,
-}
-_MAKEFILES: Mapping[str, Callable[[HostKernel], str]] = {
-    "c": makefile_for_c,
-    "opencl": makefile_for_opencl,
-    "cuda": makefile_for_cuda,
 }
 
 
@@ -109,15 +104,10 @@ def emit(
         **_FILES[name](found),
         f"{found.name}.h": header(found),
         f"{found.name}.json": description(found),
-        "Makefile": _MAKEFILES[name](found),
+        "Makefile": makefile(found),
         **{file: shared_text(file) for file in _SHARED[name]},
     }
     emitted = Emitted(found.name, name, files)
     if folder is not None:
         emitted.write(folder)
     return emitted
-
-
-def shared_text(name: str) -> str:
-    """Return the text of a file that is the same beside all kernels."""
-    return (_TEXTS / name).read_text(encoding="utf-8")

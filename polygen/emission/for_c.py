@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from polygen.emission.c_library import c_library
 from polygen.emission.fortran import fortran_module, fortran_program
-from polygen.emission.host_kernel import HostArray, HostKernel
-from polygen.emission.main_program import main_program, value
+from polygen.emission.host_kernel import HostKernel
+from polygen.emission.main_program import main_program
 
 
 def files_for_c(kernel: HostKernel) -> Mapping[str, str]:
@@ -16,20 +16,7 @@ def files_for_c(kernel: HostKernel) -> Mapping[str, str]:
     return {
         f"{name}.c": kernel.program.source,
         f"{name}_run.c": c_library(kernel),
-        f"{name}_main.c": _main(kernel),
+        f"{name}_main.c": main_program(kernel, [f"{name}.h"], "(void *) array_{}.data"),
         f"{name}_module.f90": fortran_module(kernel),
         f"{name}_main.f90": fortran_program(kernel),
     }
-
-
-def _main(kernel: HostKernel) -> str:
-    given = [
-        f"(void *) array_{a.name}.data" if isinstance(a, HostArray) else value(a)
-        for a in kernel.arguments
-    ]
-    lines = [
-        f"    status = {kernel.name}_run(" + (",\n        ".join(["", *given])[1:]) + ");",
-        "    if (status)",
-        f'        pg_fail("{kernel.name}", {kernel.name}_message(status));',
-    ]
-    return main_program(kernel, [f'"{kernel.name}.h"'], lines)

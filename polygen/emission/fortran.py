@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar
-from polygen.ir.dtype import DType, dtype_name
+from polygen.ir.dtype import DType, dtype_name, is_integer, is_short_float
 from polygen.ir.show import show_tuple
 
 _LONGEST = 63  # names in Fortran
@@ -320,14 +320,14 @@ def _is_mixed(array: HostArray) -> bool:
 
 def _filling(dtype: DType) -> str:
     """Return what element k is filled with; nothing for types that Fortran knows as bits."""
-    if dtype_name(dtype) in ("float16", "bfloat16"):
+    if is_short_float(dtype):
         return ""
     kind = element_type(dtype).partition("(")[2].rstrip(")")
     if dtype.kind == "b":
         return "mod(pg_v, 2_c_int64_t) == 1"
     if dtype.kind == "c":
         return f"cmplx(pg_v/64d0, mod(pg_v + 5, 61_c_int64_t)/64d0, {kind})"
-    if dtype.kind in "iu":
+    if is_integer(dtype):
         return f"int(mod(pg_v, 8_c_int64_t), {kind})"
     return f"real(pg_v/64d0, {kind})"
 

@@ -357,7 +357,7 @@ def _idle(kernel: Kernel) -> isl.Set:
     idle = isl.Set("{ : }")
     for insn in kernel.instructions:
         around = isl.Set("{ : 1 = 0 }")
-        for iname in insn.within_inames:
+        for iname in sorted(insn.within_inames):  # texts do not depend on sets' order
             around = around.union(empty[iname])
         idle = idle.intersect(around)
     return idle.coalesce()

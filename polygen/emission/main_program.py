@@ -6,9 +6,11 @@ It is a frame that is the same for all, around what the target needs to run the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from polygen.emission.c_text import in_c, number_type, quoted
+from polygen.emission.c_text import in_c, number_type
 from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar, linear_terms
+from polygen.emission.templates import filled, filled_lines, table
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType, dtype_name
@@ -17,48 +19,34 @@ from polygen.ir.expression import Expression
 _KINDS = {"b": "PG_BOOL", "i": "PG_INT", "u": "PG_UINT", "f": "PG_FLOAT", "c": "PG_COMPLEX"}
 
 
-def main_program(kernel: HostKernel, includes: Sequence[str], lines: Sequence[str]) -> str:
+def main_program(kernel: HostKernel, includes: Sequence[str], memory: str) -> str:
     """Return the text of ``NAME_main.c``.
 
     Parameters:
         kernel: the kernel.
         includes: the headers that the target needs.
-        lines: what runs the kernel on ``array_x.data``, with numbers as `value` has them.
+        memory: how the program passes an array to the kernel, of its name.
     """
-    name = kernel.name
-    text = [
-        f"/* Runs kernel '{name}': ./{name}_host {_usage(kernel)}",
-        "   Arrays that are not given are filled: polygen_host.h says with what. */",
-        "#define _POSIX_C_SOURCE 200809L",
-        *(f"#include {include}" for include in includes),
-        "",
-        '#include "polygen_host.h"',
-        "",
-        "int main(int argc, char **argv)",
-        "{",
-        *_tables(kernel),
-        f"    pg_read_arguments(argc, argv, {_both(kernel)});",
-        *_sizes_from_arrays(kernel),
-        *_hidden_sizes(kernel),
-        f"    pg_need_values(argv[0], {_both(kernel)});",
-        "",
-        f"    int status = {name}_check({sizes_given(kernel)});",
-        "    if (status)",
-        f'        pg_fail("{name}", {name}_message(status));',
-        *(
-            f"    pg_make(&array_{a.name}, {name}_layout_{a.name}({sizes_given(kernel)}));"
-            for a in kernel.arrays
-        ),
-        "",
-        *lines,
-        "",
-        *(f"    pg_show(&array_{array.name});" for array in kernel.arrays if array.writes),
-        *(f"    free(array_{array.name}.data);" for array in kernel.arrays),
-        "    return 0;",
-        "}",
-        "",
+    values = table(kernel)
+    for row, scalar in zip(values["scalar"], kernel.scalars, strict=True):
+        row |= {"kind": _kind(scalar.dtype), "bits": 8 * scalar.dtype.itemsize}
+    for number, (row, array) in enumerate(zip(values["array"], kernel.arrays, strict=True)):
+        row |= {"number": number, **_facts(array)}
+    passed = [
+        memory.format(a.name) if isinstance(a, HostArray) else value(a) for a in kernel.arguments
     ]
-    return "\n".join(text)
+    values |= {
+        "usage": _usage(kernel),
+        "include": [{"file": file} for file in includes],
+        "values": ", ".join([*(f"&value_{s.name}" for s in kernel.scalars), "NULL"]),
+        "arrays": ", ".join([*(f"&array_{a.name}" for a in kernel.arrays), "NULL"]),
+        "both": f"values, {len(kernel.scalars)}, arrays, {len(kernel.arrays)}",
+        "found": [*_sizes_from_arrays(kernel), *_hidden_sizes(kernel)],
+        "size_values": ", ".join(f"value_{size.name}.i" for size in kernel.sizes),
+        "given": "".join(f",\n        {argument}" for argument in passed),
+        "given_alone": "".join(f",\n        {argument}" for argument in passed)[1:],
+    }
+    return filled("main.c", {**values, "run": filled_lines(f"main_{kernel.target}.c", values)})
 
 
 def value(scalar: HostScalar) -> str:
@@ -72,15 +60,6 @@ def value(scalar: HostScalar) -> str:
     return f"({kind}) {number}.{field}"
 
 
-def sizes_given(kernel: HostKernel) -> str:
-    """Return the sizes, as the program passes them to functions of the header."""
-    return ", ".join(f"value_{size.name}.i" for size in kernel.sizes)
-
-
-def _both(kernel: HostKernel) -> str:
-    return f"values, {len(kernel.scalars)}, arrays, {len(kernel.arrays)}"
-
-
 def _usage(kernel: HostKernel) -> str:
     words = [f"{s.name}=NUMBER" for s in kernel.scalars]
     words += [f"{a.name}=FILE.npy" for a in kernel.arrays if a.shows_before]
@@ -88,39 +67,21 @@ def _usage(kernel: HostKernel) -> str:
     return " ".join(words)
 
 
-def _tables(kernel: HostKernel) -> Iterator[str]:
-    for scalar in kernel.scalars:
-        bits = 8 * scalar.dtype.itemsize
-        yield f"    pg_value value_{scalar.name} = {{"
-        yield f"        .name = {quoted(scalar.name)},"
-        yield f"        .kind = {_kind(scalar.dtype)},"
-        yield f"        .bits = {bits},"
-        yield "    };"
-    for number, array in enumerate(kernel.arrays):
-        yield f"    pg_array array_{array.name} = {{"
-        yield from (f"        .{field} = {text}," for field, text in _fields(array))
-        yield f"        .number = {number},"
-        yield "    };"
-    for what, kind, names in (
-        ("values", "pg_value", [f"&value_{s.name}" for s in kernel.scalars]),
-        ("arrays", "pg_array", [f"&array_{a.name}" for a in kernel.arrays]),
-    ):
-        yield f"    {kind} *const {what}[] = {{{', '.join([*names, 'NULL'])}}};"
-
-
-def _fields(array: HostArray) -> Iterator[tuple[str, str]]:
-    yield "name", quoted(array.name)
-    yield "type", quoted(dtype_name(array.dtype))
-    yield "descr", quoted(_descr(array.dtype))
-    yield "kind", _kind(array.dtype)
-    yield "itemsize", str(array.dtype.itemsize)
-    yield "takes", str(int(array.shows_before))
-    yield "reads", str(int(array.reads))
-    yield "writes", str(int(array.writes))
-    if array.alignment is not None:
-        yield "alignment", str(array.alignment)
+def _facts(array: HostArray) -> dict[str, Any]:
+    """Return what the program's table says of an array."""
+    more = [] if array.alignment is None else [f"        .alignment = {array.alignment},"]
     if array.reads and array.is_place:
-        yield "needs_file", "1"
+        more.append("        .needs_file = 1,")
+    return {
+        "dtype": dtype_name(array.dtype),
+        "descr": _descr(array.dtype),
+        "kind": _kind(array.dtype),
+        "itemsize": array.dtype.itemsize,
+        "takes": int(array.shows_before),
+        "reads": int(array.reads),
+        "writes": int(array.writes),
+        "more": more,
+    }
 
 
 def _descr(dtype: DType) -> str:

@@ -9,6 +9,7 @@ from math import prod
 import islpy as isl
 
 from polygen.emission.host_kernel import HostKernel
+from polygen.emission.templates import filled
 from polygen.ir.domain import flat_names
 from polygen.runtime.c_compiler import FLAGS
 from polygen.runtime.evaluate import value_of
@@ -20,104 +21,16 @@ _MANY = 2**24  # elements, for a program that is run to see that it does
 _WARNINGS = "-Wall -Wextra"
 
 
-def makefile_for_c(kernel: HostKernel) -> str:
-    """Return the Makefile for target C."""
-    name = kernel.name
-    flags = " ".join([f for f in FLAGS if f not in _NOT_HERE])
-    options = _build_options(kernel)
-    return f"""\
-# Runs kernel '{name}': make run ARGS="..."; the kernel alone is {name}.o and {name}_run.o.
-CC ?= cc
-FC = gfortran
-CFLAGS ?= {flags}
-OPENMP ?= -fopenmp
-ARGS ?= {_arguments(kernel)}
-
-.PHONY: all run fortran clean
-
-all: {name}_host
-
-run: {name}_host
-	./{name}_host $(ARGS)
-
-fortran: {name}_fortran
-
-{name}_host: {name}_main.o {name}_run.o {name}.o
-	$(CC) $(CFLAGS) $(OPENMP) -o $@ $^ -lm
-
-{name}_fortran: {name}_module.f90 {name}_main.f90 {name}_run.o {name}.o
-	$(FC) -std=f2008 {_WARNINGS} -O2 $(OPENMP) -o $@ $^ -lm
-
-{name}.o: {name}.c
-	$(CC) -std=c11 $(CFLAGS) $(OPENMP){options} -c -o $@ $<
-
-%.o: %.c {name}.h polygen_geometry.h polygen_host.h
-	$(CC) -std=c11 {_WARNINGS} $(CFLAGS) -c -o $@ $<
-
-clean:
-	rm -f {name}_host {name}_fortran *.o *.mod
-"""
-
-
-def makefile_for_opencl(kernel: HostKernel) -> str:
-    """Return the Makefile for target OpenCL."""
-    name = kernel.name
-    return f"""\
-# Runs kernel '{name}': make run ARGS="..."
-# Where OpenCL is elsewhere: make CL_CFLAGS=-I... CL_LIBS=...
-CC ?= cc
-CFLAGS ?= -O2
-CL_CFLAGS ?=
-CL_LIBS ?= -lOpenCL
-ARGS ?= {_arguments(kernel)}
-
-.PHONY: all run clean
-
-all: {name}_host
-
-run: {name}_host
-	./{name}_host $(ARGS)
-
-{name}_host: {name}_main.c {name}.h {name}_opencl.h $(wildcard polygen_*.h)
-	$(CC) -std=c11 {_WARNINGS} $(CFLAGS) $(CL_CFLAGS) -o $@ $< $(CL_LIBS) -lm
-
-clean:
-	rm -f {name}_host
-"""
-
-
-def makefile_for_cuda(kernel: HostKernel) -> str:
-    """Return the Makefile for target CUDA."""
-    name = kernel.name
-    options = _build_options(kernel)
-    return f"""\
-# Runs kernel '{name}': make run ARGS="..."
-# For another GPU than this machine's: make ARCH=sm_90
-CC ?= cc
-CFLAGS ?= -O2
-NVCC ?= nvcc
-ARCH ?= native
-CUDA_PATH ?= /usr/local/cuda
-CUDA_CFLAGS ?= -I$(CUDA_PATH)/include
-CUDA_LIBS ?= -L$(CUDA_PATH)/lib64/stubs -lcuda
-ARGS ?= {_arguments(kernel)}
-
-.PHONY: all run clean
-
-all: {name}_host {name}.fatbin
-
-run: all
-	./{name}_host $(ARGS)
-
-{name}_host: {name}_main.c {name}.h {name}_cuda.h $(wildcard polygen_*.h)
-	$(CC) -std=c11 {_WARNINGS} $(CFLAGS) $(CUDA_CFLAGS) -o $@ $< $(CUDA_LIBS) -lm
-
-{name}.fatbin: {name}.cu
-	$(NVCC) -arch=$(ARCH){options} -fatbin -o $@ $<
-
-clean:
-	rm -f {name}_host {name}.fatbin
-"""
+def makefile(kernel: HostKernel) -> str:
+    """Return the text of the Makefile."""
+    values = {
+        "name": kernel.name,
+        "flags": " ".join([f for f in FLAGS if f not in _NOT_HERE]),
+        "options": _build_options(kernel),
+        "arguments": _arguments(kernel),
+        "warnings": _WARNINGS,
+    }
+    return filled(f"Makefile_{kernel.target}", values)
 
 
 def _build_options(kernel: HostKernel) -> str:

@@ -3,19 +3,55 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.errors import InvalidArgument, TypeNotSupported, close_names
+from polygen.errors import InternalError, InvalidArgument, TypeNotSupported, close_names
 from polygen.source import caller_location
 
 DType: TypeAlias = np.dtype[Any]
 
-# The widest type of each kind, in bytes: NumPy's long double is no portable type.
-_WIDEST = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16}
+
+@dataclass(frozen=True)
+class TypeFacts:
+    """What is true of an element type, wherever it is computed with.
+
+    Attributes:
+        kind: what its numbers are, by NumPy's letters: ``b``, ``i``, ``u``, ``f`` or ``c``.
+        size: of an element, in bytes.
+        limits: the smallest and the largest of booleans and integers.
+        epsilon: how far the next number after 1 is from it; 0 for booleans and integers.
+        computed_in: the name of the type that numbers of this one are computed in, if another.
+    """
+
+    kind: str
+    size: int
+    limits: tuple[int, int] | None = None
+    epsilon: float = 0.0
+    computed_in: str | None = None
+
+
+_SIZES = (1, 2, 4, 8)
+FACTS: Mapping[str, TypeFacts] = {
+    "bool": TypeFacts("b", 1, (0, 1)),
+    **{
+        f"int{8 * n}": TypeFacts("i", n, (-(2 ** (8 * n - 1)), 2 ** (8 * n - 1) - 1))
+        for n in _SIZES
+    },
+    **{f"uint{8 * n}": TypeFacts("u", n, (0, 2 ** (8 * n) - 1)) for n in _SIZES},
+    "float16": TypeFacts("f", 2, epsilon=2.0**-10),
+    "float32": TypeFacts("f", 4, epsilon=2.0**-23),
+    "float64": TypeFacts("f", 8, epsilon=2.0**-52),
+    "complex64": TypeFacts("c", 8, epsilon=2.0**-23),
+    "complex128": TypeFacts("c", 16, epsilon=2.0**-52),
+    "bfloat16": TypeFacts("f", 2, epsilon=2.0**-7, computed_in="float32"),
+}
+"""The element types by name.  NumPy's long double is none: it is not portable."""
 
 
 def to_dtype(spec: object) -> DType:
@@ -40,7 +76,7 @@ def to_dtype(spec: object) -> DType:
         dtype = None
     if (spec if dtype is None else dtype_name(dtype)) == "bfloat16":
         return _bfloat16()
-    if dtype is None or spec is None or dtype.itemsize > _WIDEST.get(dtype.kind, 0):
+    if dtype is None or spec is None or dtype_name(dtype) not in FACTS:
         raise InvalidArgument(
             f"{spec!r} is no element type",
             where=caller_location(),
@@ -53,10 +89,6 @@ def to_dtype(spec: object) -> DType:
 _USUAL: dict[type, DType] = {t: np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64)}
 # NumPy reads more texts than names, as structures; of bytes, "a8", it warns.
 _NAMED = re.compile(r"[<>=|]?(?!a\d*$)[A-Za-z]\w*", re.ASCII)
-_NAMES = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128", "bfloat16"),
-)
 # What C and Fortran call types that NumPy has by other names, or calls something else.
 _ELSEWHERE = {
     "char": "int8",
@@ -92,7 +124,7 @@ def meant_type(spec: object) -> str:
     name = " ".join(spec.lower().split())
     name = name.removeprefix("np.").removesuffix("_t")  # C's int32_t
     found = _ELSEWHERE.get(name) or _ELSEWHERE.get(f"{name}_t")
-    close = [found] if found else close_names(name, _NAMES, 1, alike=0.7)
+    close = [found] if found else close_names(name, tuple(FACTS), 1, alike=0.7)
     return f"did you mean '{close[0]}'? " if close else ""
 
 
@@ -147,6 +179,42 @@ def dtype_name(dtype: DType) -> str:
     return str(dtype.name)
 
 
+def facts(dtype: DType) -> TypeFacts:
+    """Return what is true of an element type."""
+    return FACTS[dtype_name(dtype)]
+
+
+def integer_limits(dtype: DType) -> tuple[int, int]:
+    """Return the smallest and the largest value of a boolean or integer type."""
+    limits = facts(dtype).limits
+    if limits is None:
+        raise InternalError(f"no smallest or largest value of type {dtype}")
+    return limits
+
+
+# What types are that numbers are computed in; of bfloat16, none holds.
+
+
 def is_integer(dtype: DType) -> bool:
-    """Tell whether `dtype` is a signed or unsigned integer type (booleans are not)."""
+    """Tell whether a type is a signed or unsigned integer type (booleans are not)."""
     return dtype.kind in "iu"
+
+
+def is_exact(dtype: DType) -> bool:
+    """Tell whether a type is one of booleans or integers, with which nothing is rounded."""
+    return dtype.kind in "biu"
+
+
+def is_inexact(dtype: DType) -> bool:
+    """Tell whether a type is one of floating-point or complex numbers."""
+    return dtype.kind in "fc"
+
+
+def is_real(dtype: DType) -> bool:
+    """Tell whether a type is any but one of complex numbers."""
+    return dtype.kind in "biuf"
+
+
+def is_short_float(dtype: DType) -> bool:
+    """Tell whether a type is float16 or bfloat16, which targets compute with as with a float."""
+    return (dtype.kind == "f" and dtype.itemsize == 2) or is_bfloat16(dtype)

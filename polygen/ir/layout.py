@@ -14,7 +14,7 @@ from math import prod
 from typing import Literal, Protocol, TypeAlias
 
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 
@@ -95,7 +95,7 @@ COMPUTED_BYTES = 4  # of a number in one at least: smaller ones are promoted, as
 
 def has_vectors(dtype: DType) -> bool:
     """Tell whether targets have vectors of numbers of a type."""
-    return dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize > 2)
+    return is_integer(dtype) or (dtype.kind == "f" and dtype.itemsize > 2)
 
 
 def show_tags(tags: DimTags) -> str:

@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-import numpy as np
-
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.atomicity import Update
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, integer_limits, is_exact, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.operation import Definition, Number, Operation, Special
 
@@ -75,10 +73,7 @@ def _smallest(dtype: DType) -> Number:
 def _limits(dtype: DType) -> tuple[int, int]:
     if dtype.kind == "b":
         return False, True
-    if dtype.kind not in "iu":
-        raise InternalError(f"no smallest or largest value of type {dtype}")
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
+    return integer_limits(dtype)
 
 
 # The new value comes first: then it is evaluated in each iteration, as that of a sum is, and
@@ -181,7 +176,7 @@ def _added(old: Expression, new: Expression, dtype: DType) -> Expression:
     integer is taken first, which may wrap around in a smaller type.
     """
     negative = isinstance(new, ex.Product) and new.children[0] == -1
-    return ex.sum_of(new, old) if negative and dtype.kind in "iu" else ex.sum_of(old, new)
+    return ex.sum_of(new, old) if negative and is_integer(dtype) else ex.sum_of(old, new)
 
 
 def _summed(old: Parts, new: Parts, dtypes: tuple[DType, ...]) -> Parts:
@@ -336,7 +331,7 @@ def update_identity(update: Update, operation: Operation | None, dtype: DType) -
     if definition is not None:
         return definition.identity_of(dtype)
     if update.operation in _BITS:
-        return _BITS[update.operation](dtype) if dtype.kind in "biu" else None
+        return _BITS[update.operation](dtype) if is_exact(dtype) else None
     return identity_of(update.operation, (dtype,))[0]
 
 

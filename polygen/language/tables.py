@@ -10,7 +10,7 @@ import numpy as np
 
 from polygen.errors import InvalidArgument
 from polygen.ir.array import AddressSpace, TemporaryVariable, is_array
-from polygen.ir.dtype import DType, to_dtype
+from polygen.ir.dtype import DType, is_inexact, to_dtype
 from polygen.ir.show import show_tuple
 from polygen.source import caller_location
 
@@ -76,7 +76,7 @@ def _refuse(temporary: TemporaryVariable, why: str, remedy: str) -> NoReturn:
 def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a row-major copy that cannot be written, in which all that is no number is alike."""
     found = np.array(array, to_dtype(array.dtype), order="C")
-    if found.dtype.kind in "fc" and found.shape:
+    if is_inexact(found.dtype) and found.shape:
         is_complex = found.dtype.kind == "c"
         parts = found.view(f"f{found.dtype.itemsize // 2}") if is_complex else found
         parts[np.isnan(parts)] = np.nan

@@ -42,7 +42,7 @@ from polygen.ir.array import (
     ValueArg,
 )
 from polygen.ir.domain import Domain
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Barrier, KernelCall
@@ -302,7 +302,7 @@ class _Maker:
 
 def _as_value(node: Expression, kind: Kind) -> Expression:
     """Return a number that is passed and no size: integers say that they are of a type."""
-    if not isinstance(kind, np.dtype) or kind.kind not in "iu" or not is_arithmetic(node):
+    if not isinstance(kind, np.dtype) or not is_integer(kind) or not is_arithmetic(node):
         return node
     return ex.converted(kind.name, node)
 

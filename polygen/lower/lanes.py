@@ -22,7 +22,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, unflatten
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_real
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
@@ -48,7 +48,7 @@ def is_vector(dtype: DType, count: int, most_bytes: int = max(VECTOR_BYTES)) -> 
         most_bytes: the size of the largest vectors of the target.
     """
     size = count * max(dtype.itemsize, COMPUTED_BYTES)
-    return count > 1 and dtype.kind in "biuf" and size in VECTOR_BYTES and size <= most_bytes
+    return count > 1 and is_real(dtype) and size in VECTOR_BYTES and size <= most_bytes
 
 
 def has_lanes(kernel: Kernel) -> bool:

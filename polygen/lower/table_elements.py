@@ -15,6 +15,7 @@ import numpy as np
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
+from polygen.ir.dtype import is_integer
 from polygen.ir.expression import Expression
 from polygen.lower.address import simplify
 from polygen.lower.program import Block, HostLoop, HostNode, If, Loop, LoopProgram, Node
@@ -88,5 +89,5 @@ class _Elements:
 def _is_plain(element: Any) -> bool:
     """Tell whether a number equals no other one: -0.0 does, and NaN not even itself."""
     if element.dtype.kind != "f":
-        return element.dtype.kind in "iu"
+        return is_integer(element.dtype)
     return bool(np.isfinite(element)) and not (element == 0 and np.signbit(element))

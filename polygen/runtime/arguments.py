@@ -22,7 +22,7 @@ from polygen.errors import (
 )
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.ir.domain import flat_names
-from polygen.ir.dtype import DType, computed_in, is_bfloat16
+from polygen.ir.dtype import DType, computed_in, is_bfloat16, is_inexact
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import name_of
@@ -293,7 +293,7 @@ def _variant_key(
     extents = (_extent(array) for array in (*arrays.values(), *allocated.values()))
     index_dtype = index_type(form.kernel, largest, max((most, *extents)))
     used = [computed_in(array.dtype) for array in arrays.values()]
-    floating = [dtype for dtype in used if dtype.kind in "fc"]
+    floating = [dtype for dtype in used if is_inexact(dtype)]
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)
     scalars = [(n, weak if n in form.weak_floats else dtype) for n, dtype in form.scalars.items()]
     fixed = tuple([(name, sizes[name]) for name in sorted(fixed_sizes(form.kernel))])

@@ -9,7 +9,7 @@ import numpy as np
 
 from polygen.errors import ValueDoesNotFit, WrongArgumentType
 from polygen.ir.array import ValueArg
-from polygen.ir.dtype import DType, is_integer
+from polygen.ir.dtype import DType, integer_limits, is_integer
 from polygen.source import caller_location
 
 _DTYPES: dict[type, DType] = {
@@ -35,7 +35,7 @@ def scalar_dtype(arg: ValueArg, kind: type, is_size: bool) -> DType | None:
     passed = _DTYPES.get(kind)
     if passed is None:
         raise _wrong(arg, f"a number; it is of type {kind.__name__}", _remedy(kind))
-    if is_size and passed.kind not in "iu":
+    if is_size and not is_integer(passed):
         raise _wrong(
             arg, f"an integer, for loops or shapes depend on it; it is of type {kind.__name__}"
         )
@@ -67,11 +67,11 @@ def check_range(name: str, value: Any, dtype: DType) -> None:
     """
     if not is_integer(dtype):
         return
-    limits = np.iinfo(dtype)
-    if not limits.min <= value <= limits.max:
+    low, high = integer_limits(dtype)
+    if not low <= value <= high:
         raise ValueDoesNotFit(
             f"argument '{name}' is {value}, which {dtype.name} cannot hold: it ranges from "
-            f"{limits.min} to {limits.max}",
+            f"{low} to {high}",
             where=caller_location(),
             remedy="declare a wider type for it, with add_dtypes",
         )

@@ -28,7 +28,7 @@ from polygen.analysis.typing.kinds import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.dtype import DType, computed_in
+from polygen.ir.dtype import DType, computed_in, is_exact
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
@@ -255,7 +255,7 @@ class Values:
 
 def whole(column: Column) -> Column:
     """Return integers of a type as integers that do not wrap around."""
-    if column.dtype.kind not in "biu":
+    if not is_exact(column.dtype):
         return column
     large = column.dtype == np.uint64 and column.size and int(column.max()) > _MOST
     return column.astype(object if large else np.int64)

@@ -12,10 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-
 from polygen.ir.array import Argument, ConstantArg, GlobalArg, ImageArg, ValueArg
-from polygen.ir.dtype import is_integer
+from polygen.ir.dtype import integer_limits, is_integer
 from polygen.ir.layout import Auto
 from polygen.runtime.arguments import Form
 from polygen.runtime.cuda_arrays import NO_STREAM, array_class
@@ -91,8 +89,8 @@ def _body(form: Form, writer: _Writer, plan: tuple[str, ...]) -> Iterator[str]:
 def _check_ranges(form: Form) -> Iterator[str]:
     for name, dtype in form.scalars.items():
         if is_integer(dtype):
-            limits = np.iinfo(dtype)
-            yield f"if not {limits.min} <= {local(name)} <= {limits.max}:"
+            low, high = integer_limits(dtype)
+            yield f"if not {low} <= {local(name)} <= {high}:"
             yield f"    pg_check_range({name!r}, {local(name)}, pg_dtype_{name})"
 
 

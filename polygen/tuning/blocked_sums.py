@@ -18,7 +18,7 @@ from polygen.analysis.typing.expression_types import reduction_types
 from polygen.analysis.typing.inference import infer_types, kinds
 from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_inexact
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import name_of
 from polygen.ir.substitution import expand
@@ -50,7 +50,7 @@ def rounded(kernel: Kernel, ids: Iterable[str], inames: Collection[str]) -> DTyp
         if name_of(node.operation) == "sum":
             plain = ex.Reduction(node.operation, node.inames, expand(node.operand, kernel.rules))
             found += reduction_types(plain, known)
-    return next((dtype for dtype in found if dtype.kind in "fc"), None)
+    return next((dtype for dtype in found if is_inexact(dtype)), None)
 
 
 def in_blocks(

@@ -24,6 +24,7 @@ from polygen.errors import NoSuchReduction, NotVectorized, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Array
+from polygen.ir.dtype import is_integer
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides, has_vectors
@@ -285,7 +286,7 @@ def _in_lanes(kernel: Kernel, insn_id: str, reduced: Sequence[str]) -> Kernel:
     (dtype, *others) = reduction_types(insn.reductions[0], known)
     vector = _VECTOR // dtype.itemsize
     count = _VECTORS * vector
-    reassociates = kernel.options.allow_reassociation or dtype.kind in "iu"
+    reassociates = kernel.options.allow_reassociation or is_integer(dtype)
     names = sizes(kernel).union(kernel.inames)
     alike = not others and has_vectors(dtype)
     for array, index in _read(kernel, insn):

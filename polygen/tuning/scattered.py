@@ -23,7 +23,7 @@ from polygen.inspection.devices.limits import Limits
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.atomicity import update_of
-from polygen.ir.dtype import to_dtype
+from polygen.ir.dtype import is_exact, to_dtype
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
@@ -133,7 +133,7 @@ def scatter_of(kernel: Kernel, insn: Assignment, sizes: Mapping[str, SupportsInd
         inner,
         elements,
         dtype.itemsize,
-        dtype.kind in "biu",
+        is_exact(dtype),
         all(isinstance(extent, int) for extent in by_data),
     )
 

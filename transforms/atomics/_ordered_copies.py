@@ -13,6 +13,7 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import updated
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
+from polygen.ir.dtype import is_exact
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
@@ -89,7 +90,7 @@ class OrderedCopies(AtomicCopy):
         element = ex.element(ex.Variable(self.array), tuple(places))
         operation = None if like.atomicity is None else like.atomicity.operation
         reduced = like.update.operation if operation is None else operation
-        if widens(reduced) and self.dtype.kind in "biu":  # whatever is cut off, it is the same
+        if widens(reduced) and is_exact(self.dtype):  # whatever is cut off, it is the same
             reduced = Special(str(reduced), self.dtype)
         found = ex.Reduction(reduced, tuple(self._again.values()), own)
         value = updated(like.assignee, like.expression, element, operation, operand=found)

@@ -19,7 +19,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import EXACT
 from polygen.ir.domain import project_out, unflatten, universe
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_exact
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
@@ -238,7 +238,7 @@ def _check_operation(kernel: Kernel, name: str, updates: Sequence[Assignment]) -
                 insn.id,
             )
     dtype = _dtype(kernel, name)
-    if not (kernel.options.allow_reassociation or first.operation in EXACT or dtype.kind in "biu"):
+    if not (kernel.options.allow_reassociation or first.operation in EXACT or is_exact(dtype)):
         raise Reassociated(
             f"privatize_atomics would add up the updates of '{name}' in groups, which may change "
             f"how they are rounded, and kernel '{kernel.name}' does not allow reassociation",
@@ -246,7 +246,7 @@ def _check_operation(kernel: Kernel, name: str, updates: Sequence[Assignment]) -
             excerpt=excerpt(kernel, *[i.id for i in updates]),
             remedy="set_options(kernel, allow_reassociation=True)",
         )
-    for insn in updates if dtype.kind in "biu" else ():
+    for insn in updates if is_exact(dtype) else ():
         assert insn.update is not None
         operand = letter(type_of(insn.update.operand, kinds(kernel)))
         if operand not in "biu":

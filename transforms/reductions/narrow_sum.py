@@ -14,7 +14,7 @@ from polygen.errors import NoSuchReduction
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import project_out, unflatten
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, integer_limits, is_integer
 from polygen.ir.kernel import Kernel
 from polygen.ir.operation import Special
 from polygen.ir.reduction import name_of
@@ -100,10 +100,10 @@ def _sum(kernel: Kernel, insn_id: str) -> tuple[ex.Reduction, DType]:
     known = kinds(infer_types(kernel, complete=False))
     plain = ex.Reduction(node.operation, node.inames, operand)
     (wide,), term = reduction_types(plain, known), type_of(operand, known)
-    if wide.kind not in "iu" or wide.itemsize < _WIDE or not _is_small(term):
+    if not is_integer(wide) or wide.itemsize < _WIDE or not _is_small(term):
         raise refused("adds up no integers of 8 or 16 bits in 64", "leave it as it is")
     count = _terms(kernel, node)
-    if count is None or count * _largest(np.dtype(term)) > np.iinfo(_NARROW).max:
+    if count is None or count * _largest(np.dtype(term)) > integer_limits(_NARROW)[1]:
         raise refused(
             "may have more terms than 32 bits are enough for",
             "reduce in parts whose length is a number: reduce_in_parts",
@@ -117,7 +117,7 @@ def _is_small(term: object) -> bool:
 
 def _largest(dtype: DType) -> int:
     """Return the magnitude of the largest number of a type."""
-    return 1 if dtype.kind == "b" else max(-int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    return max(map(abs, integer_limits(dtype)))
 
 
 def _terms(kernel: Kernel, node: ex.Reduction) -> int | None:

@@ -11,7 +11,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import with_duplicates
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment
 from polygen.ir.kernel import Kernel
@@ -128,10 +128,10 @@ class _Search:
             ex.Reduction(node.operation, node.inames, ex.Several((compared, place))),
             dict(kinds(kernel)),
         )
-        if dtypes[1].kind not in "iu":
+        if not is_integer(dtypes[1]):
             raise refused("has places that are no integers", "let an iname tell places apart")
         is_read = isinstance(compared, ex.Subscript) and dtypes[0].name in ("float32", "float64")
-        if dtypes[0].kind not in "iu" and not is_read:
+        if not is_integer(dtypes[0]) and not is_read:
             raise refused(
                 "compares what two loops might round in different ways",
                 "write what is compared to an array first, of float32 or float64",

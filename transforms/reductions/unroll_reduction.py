@@ -14,7 +14,7 @@ from polygen.errors import NoSuchReduction, NotUnrollable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out, same_points, unflatten
-from polygen.ir.dtype import to_dtype
+from polygen.ir.dtype import is_inexact, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
@@ -90,7 +90,7 @@ def _unrolled(kernel: Kernel, insn: Instruction, iname: str) -> Kernel:
         terms = [walk.substitute(node.operand, {iname: value}) for value in values]
         parts = [t if is_kept else ex.converted(dtypes[0].name, t) for t in terms]
         (none,) = facts.identity(dtypes)
-        if dtypes[0].kind in "fc" and none == 0:  # which a sum of numbers that are -0.0 comes to
+        if is_inexact(dtypes[0]) and none == 0:  # which a sum of numbers that are -0.0 comes to
             parts.insert(0, ex.converted(dtypes[0].name, none))
         found = parts[0]
         for part in parts[1:]:

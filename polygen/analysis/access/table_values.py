@@ -17,6 +17,7 @@ from polygen.analysis.integers.unknowns import Unknowns
 from polygen.ir import expression as ex
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import project_out, universe
+from polygen.ir.dtype import is_integer
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
@@ -77,7 +78,7 @@ def _elements(kernel: Kernel, node: Expression) -> np.ndarray[Any, Any] | None:
     if not isinstance(table, TemporaryVariable) or not table.read_only:
         return None
     elements = table.initializer
-    return elements if elements is not None and elements.dtype.kind in "iu" else None
+    return elements if elements is not None and is_integer(elements.dtype) else None
 
 
 # The subscripts of the first, how many there are, its value, and by how much each is larger.

@@ -24,7 +24,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import flat_names
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
@@ -164,7 +164,7 @@ def _kind_of(kernel: Kernel, node: Expression, _: tuple[str, ...]) -> Kind:
 
 def is_whole(kind: Kind) -> bool:
     """Tell whether a type is one of integers."""
-    return is_index(kind) or (isinstance(kind, np.dtype) and kind.kind in "iu")
+    return is_index(kind) or (isinstance(kind, np.dtype) and is_integer(kind))
 
 
 def are_alike(first: Kind, second: Kind) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
+from polygen.ir.dtype import is_integer
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 
@@ -17,7 +18,7 @@ def integer_parameters(kernel: Kernel) -> frozenset[str]:
     a shape or a subscript makes use.  Any other one may be 0.5: ``0 < x and x < 1`` can hold.
     """
     scalars = [a for a in kernel.arguments if isinstance(a, ValueArg)]
-    declared = {a.name for a in scalars if a.dtype is not None and a.dtype.kind in "iu"}
+    declared = {a.name for a in scalars if a.dtype is not None and is_integer(a.dtype)}
     open_ = {a.name for a in scalars if a.dtype is None}
     derived = {size.name for size in kernel.derived_sizes}
     known = declared | derived | (open_ & _sizes(kernel))

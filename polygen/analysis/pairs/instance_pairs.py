@@ -23,6 +23,7 @@ from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.atomicity import EXACT, MemoryScope
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, flatten, universe
+from polygen.ir.dtype import is_exact
 from polygen.ir.instruction import Assignment, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
@@ -157,7 +158,7 @@ def _is_seen_by_all(kernel: Kernel, insn: Instruction, name: str) -> bool:
 def _is_exact(kernel: Kernel, operation: str, name: str) -> bool:
     """Tell whether updates have the same result in any order, for certain."""
     dtype = kernel.variables[name].dtype
-    return operation in EXACT or (dtype is not None and dtype.kind in "biu")
+    return operation in EXACT or (dtype is not None and is_exact(dtype))
 
 
 def conflicts(

@@ -17,6 +17,7 @@ from polygen.analysis.typing.functions import FAST, FUNCTIONS, ResultType
 from polygen.errors import NotDifferentiable
 from polygen.ir import expression as ex
 from polygen.ir.callables import user_function
+from polygen.ir.dtype import is_real
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 
@@ -271,7 +272,7 @@ def _of_call(node: ex.Call) -> _Partials:
     if user_function(node) is None and function is not None:
         if name in _STEPS or function.result in _WITHOUT_FRACTION:
             return []
-        if function.dtype is not None and function.dtype.kind in "biuf":
+        if function.dtype is not None and is_real(function.dtype):
             return [(x, lambda: 1) for x in node.parameters if function.dtype.kind == "f"]
     return _by_row(node, node, _TABLE.get(_SAME_AS.get(name, name)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from polygen.analysis.typing.inference import infer_types
 from polygen.errors import NotDeterministic
 from polygen.ir import expression as ex
+from polygen.ir.dtype import is_exact
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_on_axis
@@ -40,4 +41,4 @@ def _is_in_any_order(kernel: Kernel, insn: Instruction) -> bool:
     if not any(is_on_axis(kernel.tags.get(iname)) for iname in insn.within_inames):
         return False
     dtype = infer_types(kernel).variables[ex.name_of(insn.assignee)].dtype
-    return dtype is None or dtype.kind not in "biu"
+    return dtype is None or not is_exact(dtype)

@@ -28,7 +28,7 @@ from polygen.analysis.typing.kinds import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
@@ -79,7 +79,7 @@ _INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 1
 
 def _gets_another(dtype: DType, index_dtype: DType) -> bool:
     """Tell whether an integer gets another type beside an iname."""
-    integers = dtype.kind in "iu" and dtype != UINT64
+    integers = is_integer(dtype) and dtype != UINT64
     return integers and np.result_type(dtype, index_dtype) != dtype
 
 

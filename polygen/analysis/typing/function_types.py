@@ -30,7 +30,7 @@ from polygen.analysis.typing.operator_types import (
 )
 from polygen.errors import TypeMismatch
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_exact
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 
@@ -148,7 +148,7 @@ def _sized(node: Expression, parts: Sequence[Kind]) -> Kind:
 
 def _of_function(kind: Kind) -> Kind:
     """Return the type of NumPy's sine: for integers, a floating-point type that holds them."""
-    if isinstance(kind, np.dtype) and kind.kind in "biu":
+    if isinstance(kind, np.dtype) and is_exact(kind):
         return _FLOATS.get(kind.itemsize, FLOAT64)
     return floating(kind)
 

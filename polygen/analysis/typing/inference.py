@@ -28,7 +28,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.changed import changed
-from polygen.ir.dtype import DType, computed_in, is_integer
+from polygen.ir.dtype import DType, computed_in, integer_limits, is_integer
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
@@ -162,8 +162,8 @@ _WIDE = (np.dtype(np.int64), np.dtype(np.uint64))
 
 
 def _holds(dtype: DType, number: int) -> bool:
-    limits = np.iinfo(dtype)
-    return int(limits.min) <= number <= int(limits.max)
+    low, high = integer_limits(dtype)
+    return low <= number <= high
 
 
 class _Inference:

@@ -14,7 +14,7 @@ from polygen.errors import TypeMismatch, TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
-from polygen.ir.dtype import DType, is_bfloat16
+from polygen.ir.dtype import DType, is_bfloat16, is_exact
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction
@@ -319,9 +319,7 @@ def _may_wrap(value: Expression, kind: Kind, known: bool) -> bool:
     if not opposite_of(value):
         return False
     small = (
-        isinstance(kind, np.dtype)
-        and kind.kind in "biu"
-        and (kind.kind != "i" or kind.itemsize < _INT)
+        isinstance(kind, np.dtype) and is_exact(kind) and (kind.kind != "i" or kind.itemsize < _INT)
     )
     return small or not known
 

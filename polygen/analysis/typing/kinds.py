@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 import numpy as np
 
 from polygen.errors import InternalError
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 
 Kind: TypeAlias = DType | type[int] | type[float] | type[complex]
 
@@ -83,7 +83,7 @@ def _join(first: Any, second: Any) -> Any:
         return max(first, second, key=_WEAK_ORDER.index)
     pairs: list[tuple[Any, Any]] = [(first, second), (second, first)]
     for counter, other in pairs:
-        if is_counter(counter) and other.kind in "iu" and other != UINT64:
+        if is_counter(counter) and is_integer(other) and other != UINT64:
             return np.result_type(counter.dtype, other)
     return np.result_type(_SAMPLES.get(first, first), _SAMPLES.get(second, second))
 

@@ -15,6 +15,7 @@ from polygen.errors import NoCompiler, PolygenWarning, UserError
 from polygen.inspection.compare.auto_test import Pair
 from polygen.inspection.compare.same_results import is_same
 from polygen.ir.domain import flat_names
+from polygen.ir.dtype import is_inexact
 from polygen.ir.kernel import Kernel
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.separate import whole
@@ -126,7 +127,7 @@ def _as_given(value: Any) -> Any:
 def _of_both_signs(value: Any) -> Any:
     """Return numbers between -2 and 2 for those between 0 and 1; integers stay."""
     numbers: Any = np.asarray(value)
-    if numbers.dtype.kind not in "fc" or not numbers.shape:
+    if not is_inexact(numbers.dtype) or not numbers.shape:
         return value
     return (4 * numbers - 2).astype(numbers.dtype)
 

@@ -16,7 +16,7 @@ from polygen.errors import (
 )
 from polygen.inspection.compare.random_subscripts import numbers_for
 from polygen.ir.array import GlobalArg, ImageArg, ValueArg
-from polygen.ir.dtype import DType, computed_in
+from polygen.ir.dtype import DType, computed_in, is_exact
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Separate
 from polygen.ir.parts import part_indices, parts
@@ -116,7 +116,7 @@ def _shape(kernel: Kernel, arg: GlobalArg, sizes: Mapping[str, int]) -> tuple[in
 
 def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, integers: range) -> Any:
     """Return integers out of a range, truth values, or numbers between 0 and 1."""
-    if dtype.kind in "iub":
+    if is_exact(dtype):
         possible = range(2) if dtype.kind == "b" else integers
         return rng.integers(possible.start, possible.stop, size=shape).astype(dtype)
     values = np.asarray(rng.uniform(size=shape))

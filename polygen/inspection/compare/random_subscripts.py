@@ -22,6 +22,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.claims import Injective
 from polygen.ir.domain import flat_names
+from polygen.ir.dtype import integer_limits, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.runtime.extents import extent_of
@@ -177,7 +178,7 @@ class _Box:
         found = dict.fromkeys(arrays, (low, low))
         for position, name in enumerate(arrays):
             dtype = self._kernel.variables[name].dtype
-            limit = _FAR if dtype is None or dtype.kind not in "iu" else int(np.iinfo(dtype).max)
+            limit = _FAR if dtype is None or not is_integer(dtype) else integer_limits(dtype)[1]
             good, bad = low, min(limit, _FAR) + 1
             while bad - good > 1:
                 middle = (good + bad) // 2

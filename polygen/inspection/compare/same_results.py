@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polygen.ir.dtype import DType, computed_in, is_bfloat16
-
-_EPSILON_OF_BFLOAT16 = 2.0**-7
+from polygen.ir.dtype import DType, computed_in, facts, is_integer
 
 
 def tolerance(dtype: DType) -> float:
@@ -16,11 +14,7 @@ def tolerance(dtype: DType) -> float:
 
     It is the type's epsilon to the power 0.6: 7e-5 for float32, 4e-10 for float64; 0 for integers.
     """
-    kind = computed_in(dtype)
-    if kind.kind not in "fc":
-        return 0.0
-    epsilon = _EPSILON_OF_BFLOAT16 if is_bfloat16(dtype) else float(np.finfo(dtype).eps)
-    return float(epsilon**0.6)
+    return float(facts(dtype).epsilon ** 0.6)
 
 
 def is_same(found: Any, expected: Any) -> tuple[bool, str]:
@@ -51,6 +45,6 @@ def is_same(found: Any, expected: Any) -> tuple[bool, str]:
 def _wide(values: Any) -> Any:
     """Return numbers in a type in which they can be compared."""
     kind = computed_in(values.dtype)
-    if kind.kind in "iu":
+    if is_integer(kind):
         return values
     return values.astype(np.complex128 if kind.kind == "c" else np.float64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 
 from polygen.errors import InvalidArgument, did_you_mean
-from polygen.ir.dtype import to_dtype
+from polygen.ir.dtype import is_inexact, to_dtype
 from polygen.ir.public import public_class
 from polygen.runtime import cuda_driver
 from polygen.source import caller_location
@@ -84,7 +84,7 @@ class Limits:
         rates = self.operations_per_second
         if isinstance(rates, Mapping):
             return rates.get(dtype)
-        return rates if to_dtype(dtype).kind in "fc" else None
+        return rates if is_inexact(to_dtype(dtype)) else None
 
     @classmethod
     def named(cls, name: str) -> Limits:

@@ -11,7 +11,7 @@ from polygen.analysis.typing.expression_types import opposite_of
 from polygen.analysis.typing.kinds import Kind
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, integer_limits, is_inexact, is_integer
 from polygen.ir.expression import Expression
 from polygen.targets.expressions.common_rules import Printer, is_cheap, is_minus_one, joined
 from polygen.targets.expressions.complex_numbers import complex_call
@@ -20,7 +20,6 @@ from polygen.targets.expressions.typed_terms import (
     SUM,
     UNARY,
     Term,
-    integer_limits,
     negated,
     promoted,
 )
@@ -99,7 +98,7 @@ def _is_negative(p: Printer, node: Expression, dtype: DType) -> bool:
     value = p.constant(node)
     if value is None or isinstance(value, complex) or not value < 0:
         return False
-    return dtype.kind in "fc" or -value <= integer_limits(dtype)[1]
+    return is_inexact(dtype) or -value <= integer_limits(dtype)[1]
 
 
 # --- products
@@ -116,7 +115,7 @@ def print_product(p: Printer, node: ex.Product, at: DType) -> Term:
 
 def _negative(operand: Term) -> Term:
     dtype, c_type = operand.dtype, promoted(operand.c_type)
-    exact = operand.exact and (c_type == dtype or dtype.kind in "fc")
+    exact = operand.exact and (c_type == dtype or is_inexact(dtype))
     return type(operand)(negated(operand), UNARY, dtype, c_type, exact)
 
 
@@ -138,7 +137,7 @@ def _times(
 def _multiply(p: Printer, left: Term, right: Term, dtype: DType) -> Term:
     if dtype == BOOL:
         return p.logical("&&", (left, right))
-    if dtype.kind in "iu" and dtype.itemsize < 4:
+    if is_integer(dtype) and dtype.itemsize < 4:
         # C's int holds the product of two shorts, not that of three, nor of unsigned ones.
         left, right = p.exact(left), p.exact(right)
         if dtype.kind == "u" and dtype.itemsize == 2:

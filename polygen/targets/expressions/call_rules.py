@@ -13,7 +13,7 @@ from polygen.analysis.typing.kinds import Kind, letter
 from polygen.analysis.typing.random_numbers import GENERATORS
 from polygen.ir import expression as ex
 from polygen.ir.callables import user_function
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_exact, is_integer
 from polygen.ir.expression import Expression
 from polygen.targets.expressions.arithmetic_rules import print_power_of
 from polygen.targets.expressions.common_rules import Printer
@@ -47,7 +47,7 @@ def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
     dtype = p.dtype(p.kind(node), at)
     if name in _OF_REALS:
         return _OF_REALS[name](p, nodes[0], dtype)
-    if dtype.kind in "biu":
+    if is_exact(dtype):
         return _OF_INTEGERS[name](p, node, at)
     return _of_floats(p, function, nodes, dtype)
 
@@ -99,7 +99,7 @@ def _of_complex(p: Printer, name: str, nodes: _Nodes, kind: Kind, at: DType) -> 
 def _conversion(p: Printer, function: Function, nodes: _Nodes) -> Term:
     (node,), dtype = nodes, cast("DType", function.dtype)
     value = p.constant(node)
-    if value is not None and dtype.kind in "iu":
+    if value is not None and is_integer(dtype):
         return p.cast(p.number(int(value), dtype), dtype)
     if value is not None and dtype.kind == "f":
         return p.number(value, dtype)

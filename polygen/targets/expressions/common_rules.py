@@ -16,7 +16,7 @@ import numpy as np
 from polygen.analysis.typing.kinds import Kind, join
 from polygen.errors import InternalError, LiteralOutOfRange
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType, dtype_name
+from polygen.ir.dtype import DType, dtype_name, integer_limits, is_exact, is_integer
 from polygen.ir.expression import Expression
 from polygen.targets.expressions.complex_numbers import (
     complex_binary,
@@ -36,7 +36,6 @@ from polygen.targets.expressions.typed_terms import (
     UNARY,
     Term,
     float_text,
-    integer_limits,
     integer_text,
     integer_type,
     promoted,
@@ -86,7 +85,7 @@ class Printer(Annotator):
             return at if at.kind == "c" else COMPLEX128
         if kind is float:
             return at if at.kind == "f" else part_of(at) if at.kind == "c" else FLOAT64
-        wider = at.kind in "iu" and at.itemsize > self.index_dtype.itemsize
+        wider = is_integer(at) and at.itemsize > self.index_dtype.itemsize
         return at if wider else self.index_dtype
 
     def meet(self, kind: Kind, at: DType, *terms: Term) -> DType:
@@ -144,7 +143,7 @@ class Printer(Annotator):
         with self.apart():
             own = self.dtype(self.annotate(node), at)
             term = self.exact(self.term(node, own))
-        return term if own == BOOL or own.kind not in "iu" else replace(term, dtype=dtype)
+        return term if own == BOOL or not is_integer(own) else replace(term, dtype=dtype)
 
     def _computed(self, node: Expression, at: DType) -> Term:
         """Print an operation on unsigned numbers in a subscript."""
@@ -221,7 +220,7 @@ class Printer(Annotator):
             return self._rounded(term)
         if dtype.kind == "c":
             return to_complex(self, term, dtype)
-        if term.integer is not None and dtype.kind in "iu" and dtype.itemsize >= 4:
+        if term.integer is not None and is_integer(dtype) and dtype.itemsize >= 4:
             return self._spelled(term.integer, dtype)
         return Term(f"({self.type_name(dtype)}) {term.within(UNARY)}", UNARY, dtype, dtype)
 
@@ -245,7 +244,7 @@ class Printer(Annotator):
 
     def wide(self, term: Term) -> Term:
         """Return an integer as C has it in no smaller a type than its own: to change its sign."""
-        if term.dtype.kind not in "iu" or _holds(promoted(term.c_type), promoted(term.dtype)):
+        if not is_integer(term.dtype) or _holds(promoted(term.c_type), promoted(term.dtype)):
             return term
         return self.cast(self.exact(term), term.dtype)
 
@@ -277,7 +276,7 @@ class Printer(Annotator):
         """
         if dtype.kind == "c":
             return complex_binary(self, operator, left, right, dtype, level)
-        modular = modular and dtype.kind in "biu"
+        modular = modular and is_exact(dtype)
         left, right, c_type = self.common(left, right, dtype, modular)
         text = f"{left.within(level)} {operator} {tight(right, level + 1)}"
         exact = c_type == dtype or not (modular or dtype == FLOAT16)
@@ -367,7 +366,7 @@ def joined(kinds: Iterable[Kind]) -> list[Kind]:
 
 
 def _holds(larger: DType, dtype: DType) -> bool:
-    return larger.kind in "iu" and dtype.kind in "iu" and larger.itemsize >= dtype.itemsize
+    return is_integer(larger) and is_integer(dtype) and larger.itemsize >= dtype.itemsize
 
 
 def is_minus_one(node: Expression) -> bool:

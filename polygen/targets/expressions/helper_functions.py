@@ -7,19 +7,15 @@ like what the target calls those functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from string import Template
 
 import numpy as np
 
-from polygen.analysis.typing.functions import FUNCTIONS, ResultType
 from polygen.analysis.typing.random_numbers import GENERATORS, Generator
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 from polygen.targets.expressions.complex_numbers import part_of
 from polygen.targets.languages.target import SHORT_NAMES, Target
-from polygen.targets.texts import function_helpers, number_helpers
-from polygen.targets.texts.complex_helpers import NATIVE, VECTORS
-from polygen.targets.texts.function_helpers import PAIRS, pair_template
 from polygen.targets.texts.random_helpers import random_template
 
 _MATH = """
@@ -30,42 +26,18 @@ _MACROS = ("isfinite", "isinf", "isnan")  # for all types
 _PI = "3.14159265358979323846"
 _BELOW_ONE = {"float32": "0x1.fffffep-1f", "float64": "0x1.fffffffffffffp-1"}
 
-_TEMPLATES: Mapping[str, Mapping[str, str]] = {
-    "i": {
-        **number_helpers.INTEGER,
-        **number_helpers.SIGNED,
-        **function_helpers.INTEGER,
-        **function_helpers.SIGNED,
-    },
-    "u": {
-        **number_helpers.INTEGER,
-        **number_helpers.UNSIGNED,
-        **function_helpers.INTEGER,
-        **function_helpers.UNSIGNED,
-    },
-    "f": {**number_helpers.FLOATING, **function_helpers.FLOATING},
+# The types that conversions mention, beside that which they are for.
+_MENTIONED = {
+    "to_half": ("float16",),
+    **dict.fromkeys(("from_bfloat16", "to_bfloat16"), ("bfloat16", "uint32")),
 }
 
 
-# Where a number in single or double precision is rounded to half, and computed with as a float.
-_TO_HALF = "to_half"
-
-
 def _template(target: Target, name: str, dtype: DType) -> str:
-    if (name, dtype.name) in target.own_helpers:
-        return target.own_helpers[name, dtype.name]
     if name in GENERATORS:
         return random_template(GENERATORS[name])
-    if dtype.kind == "c":
-        return (NATIVE if target.complex_operators else VECTORS)[name]
-    if name in target.bfloat16:
-        return target.bfloat16[name]
-    if name in PAIRS:
-        whole = name in FUNCTIONS and FUNCTIONS[name].result is ResultType.WITH_WHOLE
-        return pair_template(name, whole=whole, native=name not in target.missing_functions)
-    if dtype.itemsize == 8 and name in function_helpers.LONG.get(dtype.kind, {}):
-        return function_helpers.LONG[dtype.kind][name]
-    return target.to_half if name == _TO_HALF else _TEMPLATES[dtype.kind][name]
+    general = f"{name} {dtype.kind}"
+    return target.helpers.get(f"{general}{dtype.itemsize}") or target.helpers[general]
 
 
 def types_of_helpers(target: Target, helpers: Iterable[tuple[str, str]]) -> frozenset[str]:
@@ -83,10 +55,7 @@ def types_of_helpers(target: Target, helpers: Iterable[tuple[str, str]]) -> froz
             found.add("uint64")
         if "$S" in template:
             found.add(_signed(dtype).name)
-        if name == _TO_HALF:
-            found.add("float16")
-        if name in target.bfloat16:
-            found |= {"bfloat16", "uint32"}
+        found.update(_MENTIONED.get(name, ()))
     return frozenset(found)
 
 
@@ -120,7 +89,7 @@ def _define(target: Target, name: str, dtype: DType) -> str:
         "below_one": _BELOW_ONE.get(dtype.name, ""),
         **{name: name for name in _MACROS},
     }
-    if dtype.kind in "iu":
+    if is_integer(dtype):
         values |= {
             "U": target.type_name(_unsigned(dtype)),
             "S": target.type_name(_signed(dtype)),
@@ -129,8 +98,9 @@ def _define(target: Target, name: str, dtype: DType) -> str:
             values["W"] = target.type_name(_doubled(dtype))
     if name in GENERATORS:
         values |= _of_vectors(target, GENERATORS[name])
-    text = Template(_template(target, name, dtype).strip()).substitute(values)
-    return text if name in PAIRS else f"{target.helper_prefix} {text}"
+    template = _template(target, name, dtype)
+    text = Template(template).substitute(values)
+    return text if "$prefix" in template else f"{target.helper_prefix} {text}"
 
 
 def _of_vectors(target: Target, generator: Generator) -> dict[str, str]:

@@ -11,9 +11,8 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, integer_limits
 from polygen.ir.expression import Expression
-from polygen.targets.expressions.typed_terms import integer_limits
 from polygen.targets.languages.target import INT32, INT64, UINT32, UINT64
 
 Range: TypeAlias = tuple[int, int]

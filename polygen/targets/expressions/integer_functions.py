@@ -13,7 +13,7 @@ from polygen.analysis.typing.functions import FAST, FUNCTIONS, ResultType
 from polygen.analysis.typing.kinds import letter
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_exact
 from polygen.ir.expression import Expression
 from polygen.targets.expressions.common_rules import Printer
 from polygen.targets.expressions.typed_terms import ATOM, PRODUCT, Term, promoted
@@ -78,7 +78,7 @@ def _whole(p: Printer, node: ex.Call, at: DType) -> Term:
     """Print what a number is rounded to, which for an integer is itself."""
     (argument,) = node.parameters
     kind = p.kind(argument)
-    if kind is int or (isinstance(kind, np.dtype) and kind.kind in "biu"):
+    if kind is int or (isinstance(kind, np.dtype) and is_exact(kind)):
         return p.instead(_call("int64", argument), at)
     return _print_meaning(p, node, at)
 
@@ -118,7 +118,7 @@ def _fast(p: Printer, node: ex.Call, at: DType) -> Term:
     name = ex.name_of(node.function)
     usual, dtype = FAST[name], p.dtype(p.kind(node), at)
     terms = [p.convert(p.term(n, dtype), promoted(dtype)) for n in node.parameters]
-    if promoted(dtype) == FLOAT32 and (name, FLOAT32.name) in p.target.own_helpers:
+    if promoted(dtype) == FLOAT32 and f"{name} f4" in p.target.helpers:
         return p.narrow(p.helper(name, FLOAT32, terms), dtype)
     if promoted(dtype) == FLOAT32 and p.has(name):
         return p.math_call(name, dtype, terms)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from polygen.analysis.typing.kinds import Kind
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType, is_bfloat16
+from polygen.ir.dtype import DType, is_bfloat16, is_exact, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.parts import part_name
 from polygen.targets.expressions.arithmetic_rules import is_nonnegative, print_divisibility
@@ -196,7 +196,7 @@ def _compared(p: Printer, node: ex.Comparison) -> Term:
     if (
         isinstance(node.left, ex.Remainder)
         and level == EQUALITY
-        and dtype.kind in "iu"
+        and is_integer(dtype)
         and p.constant(node.right) == 0
     ):
         remainder = print_divisibility(p, node.left, dtype)
@@ -288,7 +288,7 @@ def print_if(p: Printer, node: ex.If, at: DType) -> Term:
 def _of_sign(p: Printer, term: Term, dtype: DType) -> Term:
     if term.dtype != dtype:
         term = p.exact(term)
-    if dtype == FLOAT16 and term.c_type.kind in "biu":
+    if dtype == FLOAT16 and is_exact(term.c_type):
         return p.convert(term, dtype)  # C++ may choose the integer's type, not that of its halves
     # Compilers warn where a choice between a signed and an unsigned value becomes unsigned.
     differs = dtype.kind == "u" and dtype.itemsize >= 4 and promoted(term.c_type).kind == "i"
@@ -317,7 +317,7 @@ def print_extreme(
     builtin = p.target.integer_extremes.get(helper)
     if dtype == BOOL:
         return p.logical("&&" if helper == "min" else "||", terms)
-    if builtin is not None and dtype.kind in "iu" and dtype.itemsize >= 4:
+    if builtin is not None and is_integer(dtype) and dtype.itemsize >= 4:
         terms = [p.convert(t, dtype) for t in terms]
         return reduce(
             lambda a, b: Term(f"{builtin}({a.text}, {b.text})", ATOM, dtype, dtype), terms

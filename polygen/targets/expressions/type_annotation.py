@@ -19,13 +19,12 @@ from polygen.analysis.typing.kinds import Kind, letter
 from polygen.analysis.typing.magnitude import MOST_FOR_INT32
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, integer_limits, is_exact
 from polygen.ir.empty import new_dict, new_set
 from polygen.ir.expression import Expression
 from polygen.targets.expressions.constant_folding import MIRRORED, decide_comparison, fold_constant
 from polygen.targets.expressions.index_ranges import EXACT, Range, holding, range_of
 from polygen.targets.expressions.name_facts import Names
-from polygen.targets.expressions.typed_terms import integer_limits
 from polygen.targets.languages.target import INT64
 
 _OF_DOMAINS = (
@@ -113,7 +112,7 @@ class Annotator:
             value, kind = self.found.constants.get(id(other)), self.found.kinds[id(side)]
             if kind is int:
                 kind = self.widest
-            if isinstance(value, int) and isinstance(kind, np.dtype) and kind.kind in "biu":
+            if isinstance(value, int) and isinstance(kind, np.dtype) and is_exact(kind):
                 decided = decide_comparison(integer_limits(kind), operator, value)
                 if decided is not None:
                     self.found.constants[id(node)] = decided

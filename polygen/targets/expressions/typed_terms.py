@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
-from polygen.ir.dtype import DType
-from polygen.targets.languages.target import BOOL, FLOAT16, FLOAT32, INT32, INT64, UINT64
+from polygen.ir.dtype import DType, integer_limits, is_exact
+from polygen.targets.languages.target import FLOAT16, FLOAT32, INT32, INT64, UINT64
 
 # How strongly an operator binds, weakest first: C's order.
 (
@@ -70,7 +69,7 @@ class Lanes(Term):
 
 def promoted(dtype: DType) -> DType:
     """Return the type in which C computes on operands of a type; on halves, it is ``float``."""
-    if dtype.kind in "biu" and dtype.itemsize < 4:
+    if is_exact(dtype) and dtype.itemsize < 4:
         return INT32
     return FLOAT32 if dtype == FLOAT16 else dtype
 
@@ -86,15 +85,6 @@ def usual(left: DType, right: DType) -> DType:
     if left.itemsize != right.itemsize:
         return max(left, right, key=lambda t: t.itemsize)
     return left if left.kind == "u" else right
-
-
-@cache
-def integer_limits(dtype: DType) -> tuple[int, int]:
-    """Return the smallest and the largest value of a boolean or integer type."""
-    if dtype == BOOL:
-        return 0, 1
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
 
 
 def integer_type(value: int) -> DType | None:

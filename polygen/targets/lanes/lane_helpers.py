@@ -1,7 +1,6 @@
 """Helper functions of vectors: of whole ones, and such that call one for each component.
 
-Each of the former is a template: ``$T`` is the type of the vectors, ``$M`` that of vectors of truth
-values, ``$chosen`` the components of ``a`` where such a one says so, else of ``b``.
+The former are templates.
 """
 
 from __future__ import annotations
@@ -14,22 +13,11 @@ import numpy as np
 from polygen.ir.dtype import DType
 from polygen.targets.expressions.name_facts import VectorHelper
 from polygen.targets.languages.target import INT32, INT64, SHORT_NAMES, Target
+from polygen.targets.texts.named_texts import texts_of
 
 _KEPT = {"min": "<=", "max": ">="}
 
-_SELECT = """
-$T $name($M chosen, $T a, $T b)
-{
-    return $chosen;
-}
-"""
-_EXTREME = """
-$T $name($T a, $T b)
-{
-    $M const chosen = $condition;
-    return $chosen;
-}
-"""
+_TEXTS = texts_of("vectors.h")
 
 
 def is_whole(name: str) -> bool:
@@ -65,8 +53,7 @@ def _text(target: Target, helper: VectorHelper) -> str:
             kept = f"a {_KEPT[helper.name]} b"
             # One that is no number stays.
             values["condition"] = f"({kept}) | (a != a)" if dtype.kind == "f" else kept
-        template = _EXTREME if helper.name in _KEPT else _SELECT
-        return Template(template.strip()).substitute(values)
+        return Template(_TEXTS[helper.name]).substitute(values)
     names = "abc"[: len(helper.operands)]
     parameters = [f"{vector(t)} {n}" for t, n in zip(helper.operands, names, strict=True)]
 

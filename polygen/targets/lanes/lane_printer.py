@@ -14,7 +14,7 @@ from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.dtype import DType, computed_in, dtype_name
+from polygen.ir.dtype import DType, computed_in, dtype_name, is_integer
 from polygen.ir.expression import Expression
 from polygen.lower.lanes import is_vector
 from polygen.targets.expressions.common_rules import Printer
@@ -129,14 +129,14 @@ class LanePrinter(Printer):
         if term.dtype == BOOL and isinstance(term, Lanes):
             term = Lanes(f"-{term.within(UNARY)}", UNARY, term.c_type, term.c_type)
         # 7LL - i is of no type that stdint.h has, says Clang.
-        computed = dtype.itemsize == 8 and dtype.kind in "iu" and term.level < UNARY
+        computed = dtype.itemsize == 8 and is_integer(dtype) and term.level < UNARY
         if term.c_type == dtype and (isinstance(term, Lanes) or not computed):
             return term
         if isinstance(term, Lanes):
             return Lanes(self.convert_lanes(term, dtype), ATOM, term.dtype, dtype, term.exact)
         if promoted(term.c_type) == dtype and not computed:
             return Term(term.text, term.level, term.dtype, dtype, term.exact, term.integer)
-        if term.integer is not None and dtype.kind in "iu" and term.c_type == INT32:
+        if term.integer is not None and is_integer(dtype) and term.c_type == INT32:
             return Term(term.text, term.level, term.dtype, dtype, integer=term.integer)
         text = f"({self.type_name(dtype)}) {term.within(UNARY)}"
         return Term(text, UNARY, term.dtype, dtype, term.exact)

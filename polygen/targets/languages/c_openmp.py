@@ -13,10 +13,12 @@ from polygen.analysis.typing.functions import FAST
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
-from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS, has_vectors
-from polygen.targets.languages.target import Atomics, Bits, Target
+from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS
+from polygen.targets.languages.target import COMMON_HELPERS, VECTOR_TYPES, Atomics, Bits, Target
 from polygen.targets.languages.vector_math import vector_functions
-from polygen.targets.texts.complex_helpers import NATIVE
+from polygen.targets.texts.named_texts import Texts, texts_of
+
+_TEXTS = texts_of("c.h")
 
 
 def _parallel_loop(loops: int, condition: str, part: str, vectors: bool) -> str:
@@ -32,26 +34,6 @@ def _team_loop(loops: int, _condition: str, part: str, vectors: bool) -> str:
 
 def _team(condition: str) -> str:
     return "#pragma omp parallel" + (f" if({condition})" if condition else "")
-
-
-_TEAM_WAITS = """
-static inline void pg_wait_for_team(int *team)
-{
-#ifdef _OPENMP
-    int const round = __atomic_load_n(&team[16], __ATOMIC_ACQUIRE);
-    if (__atomic_add_fetch(&team[0], 1, __ATOMIC_ACQ_REL) == omp_get_num_threads()) {
-        __atomic_store_n(&team[0], 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&team[16], round + 1, __ATOMIC_RELEASE);
-    }
-    for (int left = 2000; __atomic_load_n(&team[16], __ATOMIC_ACQUIRE) == round; left -= left > 0) {
-        if (left == 0)
-            sched_yield(); // there may be more threads than processors
-    }
-#else
-    (void) team;
-#endif
-}
-"""
 
 
 def _vector_loop(accumulated: Sequence[tuple[str, str]]) -> str:
@@ -95,37 +77,10 @@ _ATOMICS = Atomics(
     sizes=(1, 2, 4, 8),
     native=_atomic,
     native_floats=frozenset(("sum", "product")),
-    retry=lambda _: (
-        """
-{
-    $M $seen, $new;
-    __atomic_load(&$at, &$seen, __ATOMIC_RELAXED);
-    do {
-        $T const $old = $number;
-        $new = $bits;
-    } while (!__atomic_compare_exchange(&$at, &$seen, &$new, 0, $order, __ATOMIC_RELAXED));
-}
-"""
-    ),
+    retry=lambda _: _TEXTS["retry"],
     forms=lambda _: Bits(),
     store=lambda _: "#pragma omp atomic write$clause\n$at = $bits;",
 )
-
-_VECTORS = {
-    (dtype, count): name
-    for dtype, name in (
-        ("uint32", "uint32_t"),
-        ("uint64", "uint64_t"),
-        ("float32", "float"),
-        ("float64", "double"),
-    )
-    for count in (2, 4)
-}
-
-
-def _vector_line(dtype: str, name: str, count: int) -> str:
-    return f"typedef struct {{ {name} {', '.join('xyzw'[:count])}; }} pg_{dtype}x{count};"
-
 
 _TYPE_NAMES = {
     "bool": "bool",
@@ -159,20 +114,14 @@ def _same_lanes(vector: str, number: str, count: int) -> str:
     return f"({vector}) {{{', '.join([number] * (1 if zero else count))}}}"
 
 
-_ARRAY_VECTORS = {
-    f"{dtype}_vec{count}": _array_vector_line(dtype, count)
-    for dtype in _TYPE_NAMES
-    for count in VECTOR_LENGTHS[1:]
-    if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
-}
+def _lines() -> dict[str, str]:
+    vectors = {
+        f"{dtype}_vec{count}": _array_vector_line(dtype, count)
+        for dtype in VECTOR_TYPES
+        for count in VECTOR_LENGTHS[1:]
+    }
+    return {**_TEXTS, **vectors}
 
-# Each operation on halves is rounded.  With AVX512-FP16, GCC contracts them, and GCC 12 drops
-# conversions to halves and back where it finds vectors in straight-line code.
-_HALF = """\
-#if defined(__AVX512FP16__) && defined(__GNUC__) && !defined(__clang__)
-#pragma GCC target("no-avx512fp16")
-#endif
-__extension__ typedef _Float16 half;"""
 
 C_OPENMP = Target(
     name="c",
@@ -183,22 +132,7 @@ C_OPENMP = Target(
         "uint64": "ULL",
         "float32": "f",
     },
-    type_lines={
-        "bool": "#include <stdbool.h>",
-        **dict.fromkeys(
-            ("int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64", "bfloat16"),
-            "#include <stdint.h>",
-        ),
-        "float16": _HALF,
-        **{
-            f"{dtype}x{count}": _vector_line(dtype, name, count)
-            for (dtype, count), name in _VECTORS.items()
-        },
-        **_ARRAY_VECTORS,
-        # I may be the name of a variable.
-        **dict.fromkeys(("complex64", "complex128"), "#include <complex.h>\n#undef I"),
-    },
-    math_lines=("#include <math.h>",),
+    type_lines=Texts(_lines),
     math_suffixes={"float32": "f"},
     missing_functions=frozenset(
         """abs_diff acospi add_sat asinpi atan2pi atanpi bitselect clz cospi ctz degrees exp10 hadd
@@ -207,38 +141,13 @@ C_OPENMP = Target(
         upsample""".split()  # noqa: SIM905
     )
     | FAST.keys(),
+    helpers=texts_of(*COMMON_HELPERS, "c.h", "complex.h"),
     helper_prefix="static inline",
     function_head=lambda _, __: "void ",
     qualifiers=dict.fromkeys(AddressSpace, ""),
     constant_qualifier="",
     table_qualifier="static const ",
     table_nan="NAN",
-    to_half="""
-float $name($T a)
-{
-    return (half) a;
-}
-""",
-    bfloat16={
-        "from_bfloat16": """
-float $name(uint16_t a)
-{
-    union { uint32_t bits; float value; } const both = {.bits = (uint32_t) a << 16};
-    return both.value;
-}
-""",
-        "to_bfloat16": """
-uint16_t $name(float a)
-{
-    union { float value; uint32_t bits; } const both = {.value = a};
-    uint32_t const bits = both.bits;
-    // to the nearest one, to an even one from halfway
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (uint16_t) (bits >> 16 | 0x40u);
-    return (uint16_t) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-""",
-    },
     complex_operators=True,
     complex_literal="{1} + {2} * _Complex_I",
     complex_elements={"complex64": "CMPLXF({0}, {1})", "complex128": "CMPLX({0}, {1})"},
@@ -254,8 +163,11 @@ uint16_t $name(float a)
             tan tanh""".split()  # noqa: SIM905
         },
     },
-    complex_helpers=frozenset(NATIVE),
-    vector_names={(dtype, count): f"pg_{dtype}x{count}" for dtype, count in _VECTORS},
+    vector_names={
+        (dtype, count): f"pg_{dtype}x{count}"
+        for dtype in ("uint32", "uint64", "float32", "float64")
+        for count in (2, 4)
+    },
     vector_literal=("({0}){{", "}}"),
     array_vector="pg_{1}_vec{2}",
     array_component="{0}[{1}]",
@@ -283,8 +195,7 @@ uint16_t $name(float a)
     parallel_loop=_parallel_loop,
     team=_team,
     team_loop=_team_loop,
-    team_lines=("#ifdef _OPENMP\n#include <omp.h>\n#include <sched.h>\n#endif",),
-    team_state=("int pg_team[17] = {0}; // who has come, and how often all have", _TEAM_WAITS),
+    team_state="int pg_team[17] = {0}; // who has come, and how often all have",
     team_alone="#pragma omp master",
     team_waits="pg_wait_for_team(pg_team);",
     vector_loop=_vector_loop,

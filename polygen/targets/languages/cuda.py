@@ -13,20 +13,18 @@ from polygen.analysis.typing.functions import FAST
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
-from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
-from polygen.targets.languages.target import Atomics, Bits, Copies, Target
-from polygen.targets.texts.complex_helpers import VECTORS
-from polygen.targets.texts.cuda_types import (
-    ADD_HALF,
-    BITS,
-    COMPLEX,
-    COPIES,
-    EARLY,
-    HALF,
-    HIDE,
-    INFINITIES,
-    VECTOR,
+from polygen.ir.layout import VECTOR_LENGTHS
+from polygen.targets.languages.target import (
+    COMMON_HELPERS,
+    VECTOR_TYPES,
+    Atomics,
+    Bits,
+    Copies,
+    Target,
 )
+from polygen.targets.texts.named_texts import Texts, texts_of
+
+_TEXTS = texts_of("cuda.cu")
 
 _TYPE_NAMES = {
     "bool": "bool",
@@ -108,56 +106,12 @@ _QUICK = {
     **{f"native_{name}": f"__{name}" for name in "cos exp exp10 log log10 log2 sin tan".split()},  # noqa: SIM905
 }
 
-# An instruction each, which CUDA C++ has no name for; subnormal numbers count as zeros.
-_INSTRUCTIONS = {
-    "native_exp2": "ex2.approx.ftz.f32",
-    "native_recip": "rcp.approx.ftz.f32",
-    "native_rsqrt": "rsqrt.approx.ftz.f32",
-    "native_sqrt": "sqrt.approx.ftz.f32",
-}
-_INSTRUCTION = """
-float $name(float a)
-{
-    float b;
-    asm("<instruction> %0, %1;" : "=f"(b) : "f"(a));
-    return b;
-}
-"""
-
-_RETRY = """
-{
-    $U *const $place = ($U *) &$at;
-    $U $new = *$place, $seen;
-    ${before}do {
-        $seen = $new;
-        $T const $old = $number;
-        $new = atomicCAS$scope($place, $seen, $bits);
-    } while ($new != $seen);$after
-}
-"""
-
-# A byte is swapped with the three others of its word, which have to be as they were.
-_RETRY_PART = """
-{
-    unsigned int *const $place = (unsigned int *) ((size_t) &$at & ~(size_t) 3);
-    int const $shift = 8 * (int) ((size_t) &$at & 3);
-    unsigned int $new = *$place, $seen;
-    ${before}do {
-        $seen = $new;
-        $U const $part = ($U) ($seen >> $shift);
-        $T const $old = $number;
-        $new = $seen & ~(${mask}u << $shift) | (unsigned int) $bits << $shift;
-        $new = atomicCAS$scope($place, $seen, $new);
-    } while ($new != $seen);$after
-}
-"""
-
 
 def _retry(size: int) -> str:
     if size == 1:
-        return _RETRY_PART
+        return _TEXTS["retry part"]
     # Of 16 bits, there is only the one for all of a device.
-    return _RETRY.replace("$scope", "") if size == 2 else _RETRY
+    return _TEXTS["retry"].replace("$scope", "") if size == 2 else _TEXTS["retry"]
 
 
 def _forms(dtype: DType) -> Bits:
@@ -187,14 +141,11 @@ _ATOMICS = Atomics(
 
 _COPIES = Copies(sizes=(16, 8, 4), begin="pg_copy({0}, {1})", wait="pg_wait()", needs="copies")
 
-_EXTREME = f"""
-int $name(int a, int b)
-{{
-    int c = a <=> b ? a : b;
-{HIDE.format("c")}
-    return c;
-}}
-"""
+
+def _lines() -> dict[str, str]:
+    vectors = [f"{dtype}_vec{count}" for dtype in VECTOR_TYPES for count in VECTOR_LENGTHS[1:]]
+    return {**_TEXTS, **dict.fromkeys(vectors, _TEXTS["vectors"])}
+
 
 _RESULTS = {
     (dtype, count): f"pg_{dtype}x{count}"
@@ -211,26 +162,7 @@ CUDA = Target(
         "uint64": "ULL",
         "float32": "f",
     },
-    type_lines={
-        "float16": HALF,
-        **dict.fromkeys(("complex64", "complex128"), COMPLEX),
-        "bits": BITS,
-        "copies": COPIES,
-        "early": EARLY,
-        "add_half": ADD_HALF,
-        **{
-            f"{dtype}x{count}": f"struct {name} {{ {_TYPE_NAMES[dtype]} {fields}; }};"
-            for (dtype, count), name in _RESULTS.items()
-            for fields in (", ".join("xyzw"[:count]),)
-        },
-        **{
-            f"{dtype}_vec{count}": VECTOR
-            for dtype in _TYPE_NAMES
-            for count in VECTOR_LENGTHS[1:]
-            if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
-        },
-    },
-    math_lines=(INFINITIES,),
+    type_lines=Texts(_lines),
     math_suffixes={"float32": "f"},
     math_names=_QUICK,
     missing_functions=frozenset(
@@ -239,14 +171,7 @@ CUDA = Target(
         rotate sign sincos smoothstep step sub_sat tanpi upsample""".split()  # noqa: SIM905
     )
     | (FAST.keys() - _QUICK.keys()),
-    own_helpers={
-        (name, "int32"): _EXTREME.replace("<=>", operator)
-        for name, operator in (("min", "<"), ("max", ">"))
-    }
-    | {
-        (name, "float32"): _INSTRUCTION.replace("<instruction>", instruction)
-        for name, instruction in _INSTRUCTIONS.items()
-    },
+    helpers=texts_of(*COMMON_HELPERS, "cuda.cu", "complex_vectors.h"),
     helper_prefix="static __device__ inline",
     function_head=_head,
     qualifiers=dict.fromkeys(AddressSpace, ""),
@@ -264,30 +189,6 @@ CUDA = Target(
     barrier=lambda _: "__syncthreads();",
     half_arrays=True,
     wide_registers=True,
-    to_half="""
-float $name($T a)
-{
-    return pg_half(a);
-}
-""",
-    bfloat16={
-        "from_bfloat16": """
-float $name(unsigned short a)
-{
-    return __uint_as_float((unsigned int) a << 16);
-}
-""",
-        "to_bfloat16": """
-unsigned short $name(float a)
-{
-    unsigned int const bits = __float_as_uint(a);
-    // to the nearest one, to an even one from halfway
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (unsigned short) (bits >> 16 | 0x40u);
-    return (unsigned short) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-""",
-    },
     complex_operators=False,
     complex_literal="{0}({1}, {2})",
     complex_elements={
@@ -295,7 +196,6 @@ unsigned short $name(float a)
         "complex128": "pg_complex<double>({0}, {1})",
     },
     complex_forms={"real": "{0}.x", "imag": "{0}.y"},
-    complex_helpers=frozenset(VECTORS),
     complex_make="{0}",
     complex_convert="{0}({1})",
     complex_comparisons={"==": "({0} == {1})", "!=": "({0} != {1})"},

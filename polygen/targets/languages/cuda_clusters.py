@@ -21,58 +21,17 @@ from polygen.ir.options import SUB_GROUP_SIZES
 from polygen.source import caller_location
 from polygen.targets.languages.cuda import CUDA
 from polygen.targets.languages.target import Target
+from polygen.targets.texts.named_texts import Texts, texts_of
 
 AXIS = 2  # along which work items are in blocks of their own
 MOST_BLOCKS = 8  # of a cluster, on every device that has clusters
 
-_FUNCTIONS = """
-__device__ inline int pg_cluster()
-{
-    int a;
-    asm("mov.u32 %0, %%clusterid.x;" : "=r"(a));
-    return a;
-}
-__device__ inline int pg_block()
-{
-    int a;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(a));
-    return a;
-}
-__device__ inline unsigned char *pg_of_first(unsigned char *a)
-{
-    unsigned char *b;
-    asm("mapa.u64 %0, %1, 0;" : "=l"(b) : "l"(a));
-    return b;
-}
-template <int count, typename T, typename U>
-__device__ inline void pg_in_blocks(T *a, U b)
-{
-    for (int k = 0; k < count; ++k) {
-        T *c = a;
-        if (k != pg_block())
-            asm("mapa.u64 %0, %1, %2;" : "=l"(c) : "l"(a), "r"(k));
-        *c = b;
-    }
-}
-__device__ inline void pg_begin_cluster()
-{
-    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
-}
-__device__ inline void pg_begun_cluster()
-{
-    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
-}
-__device__ inline void pg_wait_for_cluster()
-{
-    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
-}
-__device__ inline void pg_leave_cluster()
-{
-    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
-    if (pg_block() == 0)
-        asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
-}""".strip()
+_TEXTS = texts_of("cuda_clusters.cu")
+
+
+def _lines() -> dict[str, str]:
+    return {**CUDA.type_lines, "always": _TEXTS["clusters"]}
+
 
 _POOL = "extern __shared__ __attribute__((aligned(16))) unsigned char pg_own[];"
 _BEGIN = "unsigned char *const pg_shared = pg_of_first(pg_own);"
@@ -108,7 +67,7 @@ assert CUDA.atomics is not None
 assert CUDA.barrier is not None
 CUDA_CLUSTERS: Target = replace(
     CUDA,
-    always=_FUNCTIONS,
+    type_lines=Texts(_lines),
     function_head=_head,
     blocks_along=AXIS,
     hardware_index=_index,

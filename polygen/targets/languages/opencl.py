@@ -7,8 +7,10 @@ import numpy as np
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
-from polygen.targets.languages.target import Atomics, Bits, Target
-from polygen.targets.texts.complex_helpers import VECTORS
+from polygen.targets.languages.target import COMMON_HELPERS, Atomics, Bits, Target
+from polygen.targets.texts.named_texts import texts_of
+
+_TEXTS = texts_of("opencl.cl")
 
 _FENCES = {
     AddressSpace.LOCAL: "CLK_LOCAL_MEM_FENCE",
@@ -58,57 +60,16 @@ def _needs(operation: str, dtype: DType) -> str:
     return "extended64" if dtype.itemsize == 8 and operation != "sum" else ""
 
 
-# Numbers of less than 32 bits are swapped with the rest of their word, which has to be as it was.
-_RETRY_PART = """
-{
-    volatile ${space}uint *const $place = (volatile ${space}uint *) ((size_t) &$at & ~(size_t) 3);
-    int const $shift = 8 * (int) ((size_t) &$at & 3);
-    uint $new = *$place, $seen;
-    do {
-        $seen = $new;
-        $U const $part = ($U) ($seen >> $shift);
-        $T const $old = $number;
-        $new = $seen & ~(${mask}u << $shift) | (uint) $bits << $shift;
-        $new = atomic_cmpxchg($place, $seen, $new);
-    } while ($new != $seen);
-}
-"""
-
-
 def _retry(size: int) -> str:
     if size < 4:
-        return _RETRY_PART
-    return f"""
-{{
-    volatile $space$U *const $place = (volatile $space$U *) &$at;
-    $U $new = *$place, $seen;
-    do {{
-        $seen = $new;
-        $T const $old = $number;
-        $new = {_prefix(size)}_cmpxchg($place, $seen, $bits);
-    }} while ($new != $seen);
-}}
-"""
+        return _TEXTS["retry part"]
+    return _TEXTS["retry"].replace("$swap", f"{_prefix(size)}_cmpxchg")
 
 
 def _store(size: int) -> str:
     if size < 4:
         return "*(volatile $space$U *) &$at = $bits;"
     return f"{_prefix(size)}_xchg((volatile $space$U *) &$at, $bits);"
-
-
-# Devices need not have halves, only load and store them.
-_HALF_BITS = """
-static inline float pg_half_of_bits(ushort bits)
-{
-    return vload_half(0, (half const *) &bits);
-}
-static inline ushort pg_bits_of_half(float a)
-{
-    ushort bits;
-    vstore_half_rte(a, 0, (half *) &bits);
-    return bits;
-}""".strip()
 
 
 def _forms(dtype: DType) -> Bits:
@@ -155,16 +116,7 @@ OPENCL = Target(
         "uint64": "UL",
         "float32": "f",
     },
-    type_lines={
-        **dict.fromkeys(("float64", "complex128"), "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"),
-        "sampler": "__constant sampler_t pg_sampler =\n    CLK_NORMALIZED_COORDS_FALSE"
-        " | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;",
-        "shuffle": "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
-        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable",
-        "half_bits": _HALF_BITS,
-        "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable",
-        "extended64": "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
-    },
+    type_lines=_TEXTS,
     extensions={
         **dict.fromkeys(("float64", "complex128"), ("cl_khr_fp64",)),
         "shuffle": ("cl_khr_subgroups", "cl_khr_subgroup_shuffle"),
@@ -175,6 +127,7 @@ OPENCL = Target(
     # What its own smoothstep makes of numbers that are none is not said, and ctz came with 2.0.
     missing_functions=frozenset(("ctz", "smoothstep")),
     integer_extremes={"min": "min", "max": "max"},
+    helpers=texts_of(*COMMON_HELPERS, "opencl.cl", "complex_vectors.h"),
     helper_prefix="static inline",
     function_head=_head,
     qualifiers={
@@ -188,15 +141,6 @@ OPENCL = Target(
     table_nan="0.0f / 0.0f",
     hardware_index=lambda letter, axis: f"{_INDICES[letter]}({axis})",
     barrier=_barrier,
-    # Devices need not compute with halves, only load and store them.
-    to_half="""
-float $name($T a)
-{
-    ushort bits;
-    vstore_half_rte(a, 0, (half *) &bits);
-    return vload_half(0, (half const *) &bits);
-}
-""",
     load_half="vload_half({0}, {1})",
     store_half="vstore_half_rte({0}, {1}, {2})",
     image_names={2: "read_only image2d_t", 3: "read_only image3d_t"},
@@ -205,29 +149,10 @@ float $name($T a)
         for dtype, letters in (("float32", "f"), ("int32", "i"), ("uint32", "ui"))
         for axes, coordinates in ((2, "(int2)({1})"), (3, "(int4)({1}, 0)"))
     },
-    bfloat16={
-        "from_bfloat16": """
-float $name(ushort a)
-{
-    return as_float((uint) a << 16);
-}
-""",
-        "to_bfloat16": """
-ushort $name(float a)
-{
-    uint const bits = as_uint(a);
-    // to the nearest one, to an even one from halfway
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (ushort) (bits >> 16 | 0x40u);
-    return (ushort) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-""",
-    },
     complex_operators=False,
     complex_literal="({0})({1}, {2})",
     complex_elements={"complex64": "(float2)({0}, {1})", "complex128": "(double2)({0}, {1})"},
     complex_forms={"real": "{0}.x", "imag": "{0}.y"},
-    complex_helpers=frozenset(VECTORS),
     complex_make="({0})",
     complex_convert="convert_{0}({1})",
     complex_comparisons={"==": "all({0} == {1})", "!=": "any({0} != {1})"},

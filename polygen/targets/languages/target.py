@@ -10,7 +10,7 @@ import numpy as np
 from polygen.errors import TypeNotSupported
 from polygen.ir.array import AddressSpace, ImageArg
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
-from polygen.ir.dtype import DType, dtype_name
+from polygen.ir.dtype import FACTS, DType, dtype_name
 from polygen.ir.empty import new_dict
 from polygen.ir.layout import USUAL_VECTOR_BYTES
 
@@ -96,6 +96,13 @@ class Copies:
     needs: str
 
 
+COMMON_HELPERS = ("integers.h", "floats.h", "pairs.h")  # files of texts
+
+# Of the numbers in vectors.
+VECTOR_TYPES = tuple(
+    [name for name, facts in FACTS.items() if facts.kind in "iuf" and facts.computed_in is None]
+)
+
 # Halves are left out: drivers have them, and PoCL's reads other numbers.
 _PIXELS = ("float32", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 
@@ -110,14 +117,19 @@ class Target:
         name: how users call it.
         type_names: the types that it has.
         literal_suffixes: what follows a literal of a type; nothing if the type is not listed.
-        type_lines: a line that the source must begin with where the type is used.
+        type_lines: what the source must begin with where a type is used; under ``always``, what it
+            begins with whatever it uses, under ``math`` and ``team``, where it computes functions
+            and where threads are in teams.
         extensions: what of the language not all devices have that is needed where such a line is.
-        math_lines: a line that the source must begin with where mathematics is used.
         math_suffixes: what follows the name of a mathematical function for a type.
         math_names: functions that it has under another name than the usual one.
         missing_functions: functions that it has not; they are spelled out.
         integer_extremes: its ``min`` and ``max`` for integers of 32 and 64 bits, if it has them.
-        own_helpers: helper functions that it spells otherwise than others, by name and type.
+        helpers: the texts of helper functions, by name and kind of type, as `named_texts` has them.
+            Beside `COMMON_HELPERS` these are such that it spells otherwise; ``to_half f``, which
+            rounds a number to half precision and returns a ``float``; ``to_bfloat16 f`` and
+            ``from_bfloat16 f``, which make a bfloat16, which it has as an integer, of a ``float``,
+            and back; and functions of complex numbers.
         helper_prefix: what a function begins with that other functions of the source call.
         function_head: what stands before the name of a function for the host, given the size of
             its work groups, and how many of these a multiprocessor is to run at once (or 0).
@@ -147,11 +159,9 @@ class Target:
             none.
         blocks_along: the axis of the work items along which each is a block of its own in the grid
             that is launched; None if groups are blocks.
-        always: what the source begins with whatever it uses; or nothing.
         unsigned_indices: whether these are integers of 32 bits without a sign.
         barrier: the statement that makes writes to some address spaces visible, or None.
         block_barrier: one for the work items of a block, where groups are several.
-        to_half: a function that rounds a number to half precision, and returns a ``float``.
         load_half: how an element of an array of halves is read, of its subscript and the array;
             nothing if like any other.
         store_half: how it is written, of the value, the subscript and the array.
@@ -162,15 +172,12 @@ class Target:
             has no images.
         pixels: how an element of an image is read, by the type that it is read as and the number
             of axes: of the image's name, and the coordinates.
-        bfloat16: functions that make a bfloat16, which it has as an integer, of a ``float``, and a
-            ``float`` of it.
         complex_operators: whether complex numbers have operators of the language's own; else they
             are vectors of two.
         complex_literal: how one is written, of its type and its parts.
         complex_elements: how the elements of a table are written, by type, of their parts: exactly.
         complex_forms: how functions of complex numbers are called, of the arguments and of what
             follows the name of a mathematical function.
-        complex_helpers: those that are spelled out.
         complex_make: what makes one of its parts, before these, in parentheses, of the type; where
             they are vectors.
         complex_convert: a complex number as one of another type, of the type and the number; where
@@ -222,8 +229,7 @@ class Target:
             (all at once if nothing), and whether iterations become vectors; None if there is none.
         team: the line before what a team of threads executes, given when that is worth it.
         team_loop: as `parallel_loop`, within that; threads do not wait for each other there.
-        team_lines: lines that the source must begin with then.
-        team_state: the declaration of what the team waits by, and a function for that.
+        team_state: the declaration of what the team waits by, with the text ``team_waits``.
         team_alone: the line before what one thread of the team executes.
         team_waits: the line at which all threads of the team wait for each other.
         vector_loop: the line before a loop whose iterations become vectors, given what these
@@ -242,12 +248,11 @@ class Target:
     literal_suffixes: Mapping[str, str]
     type_lines: Mapping[str, str] = field(default_factory=new_dict)
     extensions: Mapping[str, tuple[str, ...]] = field(default_factory=new_dict)
-    math_lines: tuple[str, ...] = ()
     math_suffixes: Mapping[str, str] = field(default_factory=new_dict)
     math_names: Mapping[str, str] = field(default_factory=new_dict)
     missing_functions: frozenset[str] = frozenset()
     integer_extremes: Mapping[str, str] = field(default_factory=new_dict)
-    own_helpers: Mapping[tuple[str, str], str] = field(default_factory=new_dict)
+    helpers: Mapping[str, str]
     helper_prefix: str
     function_head: Callable[[tuple[int, ...], int], str]
     qualifiers: Mapping[AddressSpace, str]
@@ -268,23 +273,19 @@ class Target:
     table_nan: str
     hardware_index: Callable[[str, int], str] | None = None
     blocks_along: int | None = None
-    always: str = ""
     unsigned_indices: bool = False
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
     block_barrier: str = ""
-    to_half: str
     load_half: str = ""
     store_half: str = ""
     half_arrays: bool = False
     wide_registers: bool = False
     image_names: Mapping[int, str] = field(default_factory=new_dict)
     pixels: Mapping[tuple[str, int], str] = field(default_factory=new_dict)
-    bfloat16: Mapping[str, str] = field(default_factory=new_dict)
     complex_operators: bool
     complex_literal: str
     complex_elements: Mapping[str, str]
     complex_forms: Mapping[str, str]
-    complex_helpers: frozenset[str]
     complex_make: str = ""
     complex_convert: str = ""
     complex_comparisons: Mapping[str, str] = field(default_factory=new_dict)
@@ -319,8 +320,7 @@ class Target:
     parallel_loop: Callable[[int, str, str, bool], str] | None = None
     team: Callable[[str], str] | None = None
     team_loop: Callable[[int, str, str, bool], str] | None = None
-    team_lines: tuple[str, ...] = ()
-    team_state: tuple[str, str] = ("", "")
+    team_state: str = ""
     team_alone: str = ""
     team_waits: str = ""
     vector_loop: Callable[[Sequence[tuple[str, str]]], str] | None = None
@@ -333,6 +333,11 @@ class Target:
     def global_qualifier(self) -> str:
         """What the declaration of a pointer to the device's memory begins with."""
         return self.qualifiers[AddressSpace.GLOBAL]
+
+    @property
+    def complex_helpers(self) -> frozenset[str]:
+        """The functions of complex numbers that are spelled out."""
+        return frozenset(key.removesuffix(" c") for key in self.helpers if key.endswith(" c"))
 
     def declaration(self, space: AddressSpace) -> str:
         """Return what the declaration of a variable in an address space begins with."""

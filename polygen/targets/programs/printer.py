@@ -245,7 +245,7 @@ class _FunctionPrinter:
         if condition is None:
             return False
         self._expressions.uses.team = statements.in_team = True
-        statements.line(1, self._target.team_state[0])
+        statements.line(1, self._target.team_state)
         statements.line(1, self._target.team(condition))
         statements.line(1, "{")
         self._host_nodes(statements, program.host, 2)
@@ -338,14 +338,13 @@ def _extensions(target: Target, expressions: ExpressionPrinter) -> frozenset[str
 def _preamble(target: Target, expressions: ExpressionPrinter) -> tuple[list[str], list[str]]:
     """Return what the source begins with, and helpers: as much of it as the functions use."""
     uses = expressions.uses
-    types = _types(target, expressions)
-    lines = {line for name, line in target.type_lines.items() if name in types}
-    lines |= {target.always} - {""}
+    used = _types(target, expressions) | {"always"}
     if uses.math or helpers_need_math(target, uses.helpers):
-        lines.update(target.math_lines)
+        used |= {"math"}
     helpers = helper_functions(target, uses.helpers) + vector_helpers(target, uses.vectors)
     if uses.team:
-        lines.update(target.team_lines)
-        helpers.append(target.team_state[1].strip())
+        used |= {"team"}
+        helpers.append(target.helpers["team_waits"])
     helpers += [target.accumulation.strip().format(*u) for u in sorted(uses.accumulations)]
+    lines = {target.type_lines[name] for name in used if name in target.type_lines}
     return ["\n".join(sorted(lines))] * bool(lines), [*helpers, *uses.preambles]

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from polygen.errors import NotAsynchronous
 from polygen.ir import expression as ex
-from polygen.ir.dtype import is_bfloat16
+from polygen.ir.dtype import is_short_float
 from polygen.lower.program import Assign
 from polygen.targets.lanes.lane_accesses import from_lane, is_aligned, pointer_to_lanes
 from polygen.targets.lanes.lane_printer import LanePrinter
-from polygen.targets.languages.target import FLOAT16, Copies
+from polygen.targets.languages.target import Copies
 from polygen.targets.statements.expression_printer import ExpressionPrinter
 
 _Places = tuple[ex.Variable | ex.Subscript, ...]
@@ -35,7 +35,7 @@ def copy_lines(
         raise _refused(node, "its lanes choose whether they copy")
     expressions.uses.types.add(copies.needs)
     dtype = expressions.declared_type(name)
-    if dtype == FLOAT16 or is_bfloat16(dtype):
+    if is_short_float(dtype):
         raise _refused(node, f"elements of '{name}' are kept as float there")
     widths = [size // dtype.itemsize for size in copies.sizes if size >= dtype.itemsize]
     places = (node.target, value)

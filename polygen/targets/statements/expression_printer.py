@@ -9,7 +9,7 @@ from polygen.analysis.typing.kinds import Kind
 from polygen.analysis.typing.random_numbers import GENERATORS
 from polygen.errors import InternalError, TypeNotSupported
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType, computed_in, is_bfloat16
+from polygen.ir.dtype import DType, computed_in, is_bfloat16, is_integer, is_short_float
 from polygen.ir.expression import Expression
 from polygen.ir.layout import has_vectors
 from polygen.lower.program import Declare, Node
@@ -124,7 +124,7 @@ class ExpressionPrinter:
         dtype, stored = self.declared_type(name), name in self._printer.names.stored
         if name in self._printer.names.wide:
             return promoted(dtype)
-        return FLOAT32 if (dtype == FLOAT16 or is_bfloat16(dtype)) and not stored else dtype
+        return FLOAT32 if is_short_float(dtype) and not stored else dtype
 
     def is_real(self, name: str) -> bool:
         """Tell whether a variable is a floating-point number."""
@@ -397,5 +397,5 @@ class ExpressionPrinter:
             return p.truth(term)
         if dtype.kind == "c" and not p.target.complex_operators:
             return p.convert(term, dtype)
-        narrower = dtype.kind in "iu" and dtype.itemsize <= term.dtype.itemsize
+        narrower = is_integer(dtype) and dtype.itemsize <= term.dtype.itemsize
         return term if narrower else p.exact(term)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.dtype import is_exact
 from polygen.lower.declare import expressions
 from polygen.lower.neighbours import are_neighbours, nodes_in, subscripts
 from polygen.lower.program import Assign, Declare, If, Loop, Node
@@ -108,7 +109,7 @@ def _accumulated(
         if name in own:
             continue
         dtype = names.declared_type(name)
-        exact = dtype.kind in "iub" or (operation in _EXACT and dtype in (FLOAT32, FLOAT64))
+        exact = is_exact(dtype) or (operation in _EXACT and dtype in (FLOAT32, FLOAT64))
         if not exact and not (reassociate and dtype in (FLOAT32, FLOAT64)):
             return None
         if operation is None or found.setdefault(name, operation) != operation:

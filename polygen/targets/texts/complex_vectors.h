@@ -1,76 +1,32 @@
-"""What complex numbers need beside the language.
+//# Complex numbers as vectors of two; `$R` is the type of the parts, `$make(x, y)` makes a vector.
+//# Quotients are computed as NumPy computes them (Smith, 1962), the hyperbolic tangent as Kahan does
+//# (1987), so that nothing overflows on the way.
 
-See `polygen.targets.expressions.helper_functions`.
-
-``$R`` is the type of the parts, ``$make(x, y)`` makes a vector of two.  Quotients are computed as
-NumPy computes them (Smith, 1962), the hyperbolic tangent as Kahan does (1987), so that nothing
-overflows on the way.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Mapping
-
-# Of C's own complex numbers.
-NATIVE: Mapping[str, str] = {
-    **{
-        name: f"""
+//: isnan c
 int $name($T a)
-{{
-    return ${name}($creal(a)) {operator} ${name}($cimag(a));
-}}
-"""
-        for name, operator in (("isnan", "||"), ("isinf", "||"), ("isfinite", "&&"))
-    },
-    "sign": """
-$T $name($T a)
 {
-    $R const x = $creal(a), y = $cimag(a);
-    if (!$isinf(x) != !$isinf(y))
-        return ($isinf(x) ? $copysign(($R) 1, x) : 0)
-            + ($isinf(y) ? $copysign(($R) 1, y) : 0) * _Complex_I;
-    return x == 0 && y == 0 ? 0 : a / $hypot(x, y);
-}
-""",
-    "square": """
-$T $name($T a)
-{
-    return a * a;
-}
-""",
-    "cube": """
-$T $name($T a)
-{
-    return a * a * a;
-}
-""",
-    "fourth_power": """
-$T $name($T a)
-{
-    $T const square = a * a;
-    return square * square;
-}
-""",
+    return $isnan(a.x) || $isnan(a.y);
 }
 
-# Of vectors of two.
-VECTORS: Mapping[str, str] = {
-    **{
-        name: f"""
+//: isinf c
 int $name($T a)
-{{
-    return ${name}(a.x) {operator} ${name}(a.y);
-}}
-"""
-        for name, operator in (("isnan", "||"), ("isinf", "||"), ("isfinite", "&&"))
-    },
-    "mul": """
+{
+    return $isinf(a.x) || $isinf(a.y);
+}
+
+//: isfinite c
+int $name($T a)
+{
+    return $isfinite(a.x) && $isfinite(a.y);
+}
+
+//: mul c
 $T $name($T a, $T b)
 {
     return $make(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
-""",
-    "div": """
+
+//: div c
 $T $name($T a, $T b)
 {
     if (b.x == 0 && b.y == 0)
@@ -82,34 +38,34 @@ $T $name($T a, $T b)
     $R const ratio = b.x / b.y;
     return $make(a.x * ratio + a.y, a.y * ratio - a.x) / (b.y + b.x * ratio);
 }
-""",
-    "square": """
+
+//: square c
 $T $name($T a)
 {
     return $make(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
 }
-""",
-    "cube": """
+
+//: cube c
 $T $name($T a)
 {
     $T const square = $make(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
     return $make(a.x * square.x - a.y * square.y, a.x * square.y + a.y * square.x);
 }
-""",
-    "fourth_power": """
+
+//: fourth_power c
 $T $name($T a)
 {
     $T const square = $make(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
     return $make(square.x * square.x - square.y * square.y, 2 * square.x * square.y);
 }
-""",
-    "conj": """
+
+//: conj c
 $T $name($T a)
 {
     return $make(a.x, -a.y);
 }
-""",
-    "sign": """
+
+//: sign c
 $T $name($T a)
 {
     if (!$isinf(a.x) != !$isinf(a.y))
@@ -117,38 +73,38 @@ $T $name($T a)
             $isinf(a.y) ? $copysign(($R) 1, a.y) : 0);
     return a.x == 0 && a.y == 0 ? $make(0, 0) : a / $hypot(a.x, a.y);
 }
-""",
-    "carg": """
+
+//: carg c
 $R $name($T a)
 {
     return $atan2(a.y, a.x);
 }
-""",
-    "cproj": """
+
+//: cproj c
 $T $name($T a)
 {
     return $isinf(a.x) || $isinf(a.y) ? $make(INFINITY, $copysign(($R) 0, a.y)) : a;
 }
-""",
-    "abs": """
+
+//: abs c
 $R $name($T a)
 {
     return $hypot(a.x, a.y);
 }
-""",
-    "exp": """
+
+//: exp c
 $T $name($T a)
 {
     return $exp(a.x) * $make($cos(a.y), $sin(a.y));
 }
-""",
-    "log": """
+
+//: log c
 $T $name($T a)
 {
     return $make($log($hypot(a.x, a.y)), $atan2(a.y, a.x));
 }
-""",
-    "sqrt": """
+
+//: sqrt c
 $T $name($T a)
 {
     if (a.x == 0 && a.y == 0)
@@ -158,32 +114,32 @@ $T $name($T a)
         return $make(root, a.y / (2 * root));
     return $make($fabs(a.y) / (2 * root), $copysign(root, a.y));
 }
-""",
-    "sin": """
+
+//: sin c
 $T $name($T a)
 {
     return $make($sin(a.x) * $cosh(a.y), $cos(a.x) * $sinh(a.y));
 }
-""",
-    "cos": """
+
+//: cos c
 $T $name($T a)
 {
     return $make($cos(a.x) * $cosh(a.y), -$sin(a.x) * $sinh(a.y));
 }
-""",
-    "sinh": """
+
+//: sinh c
 $T $name($T a)
 {
     return $make($sinh(a.x) * $cos(a.y), $cosh(a.x) * $sin(a.y));
 }
-""",
-    "cosh": """
+
+//: cosh c
 $T $name($T a)
 {
     return $make($cosh(a.x) * $cos(a.y), $sinh(a.x) * $sin(a.y));
 }
-""",
-    "tan": """
+
+//: tan c
 $T $name($T a)
 {
     if ($fabs(a.y) > 20)
@@ -191,8 +147,8 @@ $T $name($T a)
     $R const t = $tan(a.x), s = $sinh(a.y), scale = 1 + (1 + t * t) * s * s;
     return $make(t, (1 + t * t) * $cosh(a.y) * s) / scale;
 }
-""",
-    "tanh": """
+
+//: tanh c
 $T $name($T a)
 {
     if ($fabs(a.x) > 20)
@@ -200,8 +156,8 @@ $T $name($T a)
     $R const t = $tan(a.y), s = $sinh(a.x), scale = 1 + (1 + t * t) * s * s;
     return $make((1 + t * t) * $cosh(a.x) * s, t) / scale;
 }
-""",
-    "pow": """
+
+//: pow c
 $T $name($T a, $T b)
 {
     if (b.x == 0 && b.y == 0)
@@ -211,6 +167,4 @@ $T $name($T a, $T b)
     $R const size = $log($hypot(a.x, a.y)), angle = $atan2(a.y, a.x);
     $R const turned = b.y * size + b.x * angle;
     return $exp(b.x * size - b.y * angle) * $make($cos(turned), $sin(turned));
-}
-""",
 }
