@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import islpy as isl
 
@@ -314,12 +314,9 @@ def _range(iname: str, low: Expression, high: Expression, step: int) -> Domain:
     return Domain(unflatten(reduce(intersection, known), [iname]))
 
 
-def _several(given: Any) -> tuple[Any, ...]:
+def _several(given: object) -> tuple[object, ...]:
     """Return what is given, which is one or a tuple of several, as a tuple."""
-    if not isinstance(given, tuple):
-        return (given,)
-    several: tuple[Any, ...] = given
-    return several
+    return (*cast("Iterable[object]", given),) if isinstance(given, tuple) else (given,)
 
 
 def _target(node: Any) -> Expression:
@@ -338,7 +335,7 @@ def _target(node: Any) -> Expression:
 def _values(value: Any, count: int) -> tuple[Expression, ...]:
     """Return a value for each of the targets: the results of one call, if that is what it is."""
     if isinstance(value, tuple):
-        values = tuple(map(readable_alone, _several(value)))
+        values = tuple(map(readable_alone, _several(cast("object", value))))
         if len(values) != count:
             raise MalformedInstruction(
                 f"{len(values)} values are assigned to {count} targets",
