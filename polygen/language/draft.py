@@ -19,6 +19,7 @@ from polygen.ir.domain import Domain, intersection, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import usable_name
+from polygen.ir.public import public, public_but
 from polygen.ir.show_expression import show_expression
 from polygen.language.domains import parse_domains
 from polygen.language.instructions import Ids
@@ -55,6 +56,7 @@ class Draft:
     [i] out[i] = half_*half_  {id=insn_0, dep=insn}
     """
 
+    @public
     def __init__(self, *, where: SourceLocation | None = None) -> None:
         self._where = where
         self._names: set[str] = set()
@@ -64,6 +66,7 @@ class Draft:
         self._taken: set[str] = set()
         self._ids = Ids(self._taken)
 
+    @public
     def name(self, like: str) -> str:
         """Return a name that nothing has so far: `like`, or one much like it.
 
@@ -78,6 +81,7 @@ class Draft:
 
     # --- loops
 
+    @public
     def loop(
         self,
         like: str,
@@ -112,6 +116,7 @@ class Draft:
             iname = self.name(like)
             return self._domain(_range(iname, low, high, step))[0]
 
+    @public_but("domain")
     def domain(
         self, domain: str | isl.BasicSet | isl.Set, *, where: SourceLocation | None = None
     ) -> tuple[ex.Variable, ...]:
@@ -138,6 +143,7 @@ class Draft:
 
     # --- variables
 
+    @public
     def declare(
         self, variable: Argument | TemporaryVariable, *, where: SourceLocation | None = None
     ) -> ex.Variable:
@@ -156,6 +162,7 @@ class Draft:
             self._names.update(declared)
             return ex.Variable(variable.name)
 
+    @public
     def temporary(
         self,
         like: str,
@@ -202,6 +209,7 @@ class Draft:
 
     # --- instructions
 
+    @public
     def assign(  # noqa: PLR0913  (one for each option that trees come with)
         self,
         target: Any,
@@ -253,6 +261,7 @@ class Draft:
                 )
             )
 
+    @public
     def line(self, text: str, *, where: SourceLocation | None = None) -> str:
         """Add an instruction that is text, such as ``"... lbarrier {dep=load}"``; return its id.
 
@@ -273,6 +282,7 @@ class Draft:
 
     # --- the kernel
 
+    @public
     def kernel(self, name: str = "polygen_kernel", **options: Any) -> Kernel:
         """Return the kernel.
 

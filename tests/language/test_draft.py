@@ -459,6 +459,28 @@ def test_errors_show_where_it_is_from(
     assert f"  at model.py:{line}" in shown
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pg.Draft(where="model.py:3"),  # type: ignore[arg-type]
+        lambda: pg.Draft().name(3),  # type: ignore[arg-type]
+        lambda: pg.Draft().loop("i", 0, "n"),  # type: ignore[arg-type]
+        lambda: pg.Draft().loop("i", 0, n, 0.5),  # type: ignore[arg-type]
+        lambda: pg.Draft().domain(3),  # type: ignore[arg-type]
+        lambda: pg.Draft().declare("a"),  # type: ignore[arg-type]
+        lambda: pg.Draft().temporary("t", space=3),  # type: ignore[call-arg]
+        lambda: pg.Draft().assign(out[0], 1, after=3),  # type: ignore[arg-type]
+        lambda: pg.Draft().assign(out[0], 1, atomic="yes"),  # type: ignore[arg-type]
+        lambda: pg.Draft().line(3),  # type: ignore[arg-type]
+        lambda: pg.Draft().kernel(names="k"),
+    ],
+)
+def test_arguments_of_the_wrong_kind(call: Callable[[], object]) -> None:
+    with pytest.raises(errors.InvalidArgument) as info:
+        call()
+    assert str(info.value.where).startswith(__file__)
+
+
 def test_after_an_error_places_are_those_of_lines_again() -> None:
     _refused(errors.NonAffineDomain, _curved)
     with pytest.raises(errors.UserError) as info:
