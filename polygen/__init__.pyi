@@ -94,6 +94,7 @@ from polygen.ir.kernel import Kernel as Kernel
 from polygen.ir.kernel import Step as Step
 from polygen.ir.layout import auto as auto
 from polygen.language.copy_kernel import make_copy_kernel as make_copy_kernel
+from polygen.language.draft import Draft as Draft
 from polygen.language.einsum import make_einsum as make_einsum
 from polygen.language.make_kernel import make_function as make_function
 from polygen.language.make_kernel import make_kernel as make_kernel
@@ -112,6 +113,7 @@ from polygen.recipes import apply as apply
 from polygen.recipes import replay as replay
 from polygen.runtime.devices import default_target as default_target
 from polygen.runtime.executor import Executor as Executor
+from polygen.source import SourceLocation as SourceLocation
 from polygen.transformation import transformation as transformation
 from polygen.transforms.arrays.add_bank_padding import add_bank_padding as add_bank_padding
 from polygen.transforms.arrays.add_padding import add_padding as add_padding
@@ -276,6 +278,7 @@ __all__ = [
     "CountGranularity",
     "CountMap",
     "Dependence",
+    "Draft",
     "Emitted",
     "Equivalence",
     "Executor",
@@ -306,6 +309,7 @@ __all__ = [
     "Rearranged",
     "Roofline",
     "ScalarCallable",
+    "SourceLocation",
     "Step",
     "Sync",
     "TemporaryVariable",

@@ -6,7 +6,8 @@ import contextlib
 import functools
 import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -26,7 +27,12 @@ _OWN = tuple(
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """A line of a file of the user's."""
+    """A line of a file of the user's.
+
+    Attributes:
+        file: its name.
+        line: the number, from 1.
+    """
 
     file: str
     line: int
@@ -45,8 +51,26 @@ def warn(warning: Warning) -> None:
     warnings.warn(warning, stacklevel=depth)
 
 
+_SAID: ContextVar[SourceLocation | None] = ContextVar("_SAID", default=None)
+
+
+@contextlib.contextmanager
+def written_at(where: SourceLocation | None) -> Generator[None]:
+    """Let `caller_location` return `where`, unless that is None, until this is left."""
+    token = _SAID.set(where or _SAID.get())
+    try:
+        yield
+    finally:
+        _SAID.reset(token)
+
+
 def caller_location() -> SourceLocation | None:
-    """Return the innermost line of the call stack that is not polygen's, or None."""
+    """Return the innermost line of the call stack that is not polygen's, or None.
+
+    Or what `written_at` says: where a kernel is made of a program, that is a line of the program.
+    """
+    if (said := _SAID.get()) is not None:
+        return said
     for frame in _frames():
         if not _is_ours(frame) and not frame.f_code.co_filename.startswith("<"):
             return SourceLocation(frame.f_code.co_filename, frame.f_lineno)

@@ -53,7 +53,7 @@ class _Purpose:
 
 
 _PURPOSES = {
-    "Making kernels": _Purpose("From text, trees, or other kernels.", "language"),
+    "Making kernels": _Purpose("From text, trees, or other kernels.", "language source"),
     "What kernels consist of": _Purpose(
         "The classes of which kernels and their parts are. Their fields are listed in "
         "`the fields of a kernel <../../reference/kernel.html>`_.",

@@ -129,6 +129,25 @@ _FUNCTION_FAMILIES = re.compile(
 )
 
 
+def usable_name(like: str) -> str:
+    """Return a name much like another one that anything in a kernel may have: ``half_``.
+
+    Numbers may follow it, as in ``half__0``.
+    """
+    word = re.sub(r"\W", "_", like, flags=re.ASCII)[: _LONGEST // 2]
+    likes = (word, _other_name(word), f"my_{word}", f"my_{word.strip('_')}")
+    return next(n for n in likes if _is_usable(n) and _is_usable(f"{n}_0"))
+
+
+def _is_usable(name: str) -> bool:
+    try:
+        for check in (check_name, check_declared, check_argument_name, check_in_domain):
+            check(name)
+    except ReservedName:
+        return False
+    return True
+
+
 def _other_name(name: str) -> str:
     """Return a name that is much like one that is taken, and is free."""
     other = f"{name.strip('_')}_"

@@ -106,7 +106,7 @@ def check_rule_names(rules: Iterable[SubstitutionRule], uses: Uses) -> None:
                 raise located(
                     NameTaken,
                     f"'{rule.name}' is a substitution rule, and is used as a variable here",
-                    statement.text,
+                    statement,
                     found.start(),
                     f"write {rule.name}({', '.join(rule.arguments)}) for what the rule stands for"
                     if rule.arguments
@@ -135,7 +135,7 @@ def _written(
                 raise located(
                     NameTaken,
                     f"'{name}' is an iname: loops set it, instructions cannot",
-                    statement.text,
+                    statement,
                     _place(statement.text, name),
                     "give the variable another name",
                 )
@@ -145,7 +145,7 @@ def _written(
                 raise located(
                     NameTaken,
                     f"'{name}' is declared twice",
-                    statement.text,
+                    statement,
                     statement.text.find("<"),
                     "leave out <> in the second instruction",
                 )
@@ -214,7 +214,7 @@ def _check_used_name(name: str, uses: Uses) -> None:
         for statement in uses.statements:
             if found := word.search(statement.text):
                 raise located(
-                    ReservedName, error.what, statement.text, found.start(), error.remedy
+                    ReservedName, error.what, statement, found.start(), error.remedy
                 ) from None
         raise
 
@@ -233,7 +233,7 @@ def _declared_temporaries(uses: Uses, declared: Declared) -> dict[str, Temporary
             raise located(
                 NameTaken,
                 f"'{name}' is declared here and in kernel_data",
-                statement.text,
+                statement,
                 statement.text.find("<"),
                 "leave out one of the declarations",
             )
@@ -249,7 +249,7 @@ def _guessed(name: str, uses: Uses) -> Argument:
         raise located(
             UndeclaredVariable,
             f"'{name}' is written, but nothing declares it",
-            statement.text,
+            statement,
             _place(statement.text, name),
             f"for a temporary, write '<> {name} = ...' in the first instruction that writes it; "
             "an array needs subscripts",

@@ -65,7 +65,7 @@ def _as_call(statement: Statement, kernels: Mapping[str, Kernel | None]) -> Stat
 
 
 def _refused(statement: Statement, kind: type[UserError], what: str) -> UserError:
-    return located(kind, what, statement.text, 0, REMEDY)
+    return located(kind, what, statement, 0, REMEDY)
 
 
 def _call(statement: Statement) -> ex.Call | None:
@@ -92,7 +92,7 @@ def _check_no_part(statement: Statement, nodes: Sequence[Expression]) -> None:
                     MalformedInstruction,
                     f"'{show_expression(part)}' is a part of an array, which only a kernel that is "
                     "called takes",
-                    statement.text,
+                    statement,
                     max(0, statement.text.find("[" + part.swept_inames[0])),
                     "write the call alone: [i]: y[i] = f([i]: x[i])",
                 )

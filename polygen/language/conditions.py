@@ -51,7 +51,7 @@ def _check(
                 ConditionChanges,
                 f"the condition '{shown}' of a block is asked here, after an instruction in that "
                 f"block may have changed it: '{writer.text}'",
-                statement.text,
+                statement,
                 0,
                 f"keep what it is before the block: <> c = {shown}  {{dep=*}}, and ask 'if c'",
             )

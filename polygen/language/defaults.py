@@ -22,7 +22,7 @@ from polygen.errors import (
 )
 from polygen.ir.domain import Domain
 from polygen.ir.empty import NO_NAMES
-from polygen.language.draft import Draft
+from polygen.language.named_statement import NamedStatement
 from polygen.language.parser import located
 from polygen.language.queries import Described, find
 from polygen.source import caller_location
@@ -32,7 +32,7 @@ class Defaults:
     """Inames and dependencies of all instructions.
 
     Parameters:
-        drafts: the instructions.
+        named: the instructions.
         domains: the loop domains.
         temporaries: the names of all temporaries.
         sequential: whether instructions come in the order in which they are written; then none
@@ -52,36 +52,36 @@ class Defaults:
 
     def __init__(
         self,
-        drafts: Sequence[Draft],
+        named: Sequence[NamedStatement],
         domains: Sequence[Domain],
         temporaries: Collection[str],
         *,
         sequential: bool,
     ) -> None:
-        self._drafts = {draft.id: draft for draft in drafts}
+        self._named = {one.id: one for one in named}
         self._temporaries = frozenset(temporaries)
         self._homes = {iname: domain for domain in domains for iname in domain.inames}
         self._needed_inames, self._needed_temporaries = _needs(self._homes, temporaries)
         self._writers: dict[str, list[str]] = {}
-        for draft in drafts:
-            for name in dict.fromkeys(draft.written):
-                self._writers.setdefault(name, []).append(draft.id)
-        self._position = {d.id: p for p, d in enumerate(drafts)} if sequential else {}
-        self._given = {d.id: self._given_dependencies(d) for d in drafts}
+        for one in named:
+            for name in dict.fromkeys(one.written):
+                self._writers.setdefault(name, []).append(one.id)
+        self._position = {d.id: p for p, d in enumerate(named)} if sequential else {}
+        self._given = {d.id: self._given_dependencies(d) for d in named}
         if sequential:
-            for first, second in pairwise(drafts):
+            for first, second in pairwise(named):
                 self._given[second.id] |= {first.id}
-        _check_groups(drafts)
-        self.no_sync_with = {d.id: self._no_sync(d) for d in drafts}
+        _check_groups(named)
+        self.no_sync_with = {d.id: self._no_sync(d) for d in named}
         self.within_inames = self._active_inames()
         self._add_queried()
-        for draft in drafts:
-            self._check_explicit(draft)
+        for one in named:
+            self._check_explicit(one)
         self.depends_on = {
             d.id: self._given[d.id].union(
                 writer for writer, _ in self._automatic(d, self.within_inames[d.id])
             )
-            for d in drafts
+            for d in named
         }
         self._check_order()
 
@@ -92,14 +92,14 @@ class Defaults:
             d.id: d.reads.intersection(self._homes) | d.statement.more_inames
             if (given := d.statement.all_inames) is None
             else given
-            for d in self._drafts.values()
+            for d in self._named.values()
         }
         readers = self._readers()
-        self._grow(within, readers, self._drafts)
+        self._grow(within, readers, self._named)
         while found := self._between(within):
             for insn_id, iname in found:
                 within[insn_id] |= {iname}
-            changed = [r for i, _ in found for r in (i, *_readers_of(self._drafts[i], readers))]
+            changed = [r for i, _ in found for r in (i, *_readers_of(self._named[i], readers))]
             self._grow(within, readers, dict.fromkeys(changed))
         return within
 
@@ -115,10 +115,10 @@ class Defaults:
         while pending:
             current = pending.popleft()
             queued.discard(current)
-            grown = self._grown(self._drafts[current], within)
+            grown = self._grown(self._named[current], within)
             if grown != within[current]:
                 within[current] = grown
-                new = [r for r in _readers_of(self._drafts[current], readers) if r not in queued]
+                new = [r for r in _readers_of(self._named[current], readers) if r not in queued]
                 pending += new
                 queued.update(new)
 
@@ -134,9 +134,9 @@ class Defaults:
                 ends.setdefault(iname, [position, position])[1] = position
         said = {
             iname
-            for draft in self._drafts.values()
-            if draft.statement.is_in_for
-            for iname in draft.statement.more_inames
+            for one in self._named.values()
+            if one.statement.is_in_for
+            for iname in one.statement.more_inames
         }
         ids = tuple(self._position)
         return [
@@ -149,53 +149,53 @@ class Defaults:
 
     def _fits_in(self, insn_id: str, iname: str, within: Mapping[str, frozenset[str]]) -> bool:
         """Tell whether an instruction says the same in each iteration as after all of them."""
-        draft = self._drafts[insn_id]
-        if draft.statement.inames is not None or draft.statement.is_in_for or not draft.written:
+        one = self._named[insn_id]
+        if one.statement.inames is not None or one.statement.is_in_for or not one.written:
             return False
         here = self._position[insn_id]
         follows = False
-        for name in draft.reads.union(draft.written).difference(self._homes):
+        for name in one.reads.union(one.written).difference(self._homes):
             others = [w for w in self._writers.get(name, ()) if w != insn_id]
             before = [w for w in others if self._position[w] < here]
-            if any(iname not in within[w] - self._drafts[w].names_in(name) for w in before):
+            if any(iname not in within[w] - self._named[w].names_in(name) for w in before):
                 return False
             follows = follows or bool(before)
-            is_carried = name in draft.reads and (others or name in draft.written)
-            if not before and (is_carried or self._is_overwritten(name, draft, here)):
+            is_carried = name in one.reads and (others or name in one.written)
+            if not before and (is_carried or self._is_overwritten(name, one, here)):
                 return False
-        return follows or self._temporaries.issuperset(draft.written)
+        return follows or self._temporaries.issuperset(one.written)
 
-    def _is_overwritten(self, name: str, draft: Draft, here: int) -> bool:
+    def _is_overwritten(self, name: str, one: NamedStatement, here: int) -> bool:
         """Tell whether what is read before is what this instruction writes."""
-        drafts = self._drafts.values()
-        return name in draft.written and any(
-            name in other.reads and self._position[other.id] < here for other in drafts
+        named = self._named.values()
+        return name in one.written and any(
+            name in other.reads and self._position[other.id] < here for other in named
         )
 
     def _readers(self) -> dict[str, list[str]]:
         """For each variable, the instructions whose inames may depend on its writers'."""
         found: dict[str, list[str]] = {}
-        for draft in self._drafts.values():
-            for name in draft.reads:
-                found.setdefault(name, []).append(draft.id)
+        for one in self._named.values():
+            for name in one.reads:
+                found.setdefault(name, []).append(one.id)
         for name in NO_NAMES.union(*self._needed_temporaries.values()):
-            found[name] = list(self._drafts)
+            found[name] = list(self._named)
         return found
 
-    def _grown(self, draft: Draft, within: Mapping[str, frozenset[str]]) -> frozenset[str]:
-        """Return the inames of `draft`, if those of the others are as in `within`."""
-        inames = within[draft.id]
-        if draft.statement.inames is not None:
+    def _grown(self, one: NamedStatement, within: Mapping[str, frozenset[str]]) -> frozenset[str]:
+        """Return the inames of `one`, if those of the others are as in `within`."""
+        inames = within[one.id]
+        if one.statement.inames is not None:
             return inames
         while True:
             found = set(inames)
             for iname in inames:
                 found |= self._around(iname, within)
-            for iname in draft.reduced:
-                found |= self._around(iname, within) - draft.reduced
-            inherited = () if draft.statement.is_in_for else self._automatic(draft, inames)
+            for iname in one.reduced:
+                found |= self._around(iname, within) - one.reduced
+            inherited = () if one.statement.is_in_for else self._automatic(one, inames)
             for writer, name in inherited:
-                found |= within[writer] - self._drafts[writer].names_in(name)
+                found |= within[writer] - self._named[writer].names_in(name)
             if len(found) == len(inames):
                 return inames
             inames = frozenset(found)
@@ -207,68 +207,68 @@ class Defaults:
             found = found.union(*(within[w] for w in self._writers.get(temporary, ())))
         return found
 
-    def _check_explicit(self, draft: Draft) -> None:
-        given = draft.statement.all_inames
+    def _check_explicit(self, one: NamedStatement) -> None:
+        given = one.statement.all_inames
         if given is None:
             return
-        for iname in sorted(given | draft.reduced):
-            around = self._around(iname, self.within_inames) - draft.reduced
+        for iname in sorted(given | one.reduced):
+            around = self._around(iname, self.within_inames) - one.reduced
             if missing := sorted(around - given):
                 raise located(
                     MalformedKernel,
-                    f"instruction '{draft.id}' is not within '{missing[0]}', "
+                    f"instruction '{one.id}' is not within '{missing[0]}', "
                     f"which the domain of '{iname}' needs",
-                    draft.statement.text,
+                    one.statement,
                     0,
                     f"add '{missing[0]}' to its inames=, or leave that option out",
                 )
 
     # --- dependencies
 
-    def _given_dependencies(self, draft: Draft) -> frozenset[str]:
-        patterns = draft.statement.dependencies
-        return frozenset([i for p in patterns for i in self._matching(draft, p, "dep")])
+    def _given_dependencies(self, one: NamedStatement) -> frozenset[str]:
+        patterns = one.statement.dependencies
+        return frozenset([i for p in patterns for i in self._matching(one, p, "dep")])
 
-    def _no_sync(self, draft: Draft) -> frozenset[tuple[str, str]]:
+    def _no_sync(self, one: NamedStatement) -> frozenset[tuple[str, str]]:
         return frozenset(
             [
                 (insn_id, scope)
-                for pattern, scope in draft.statement.no_sync
-                for insn_id in self._matching(draft, pattern, "nosync")
+                for pattern, scope in one.statement.no_sync
+                for insn_id in self._matching(one, pattern, "nosync")
             ]
         )
 
     def _add_queried(self) -> None:
         """Add what queries match, which may ask for inames: so none follow from it."""
-        for draft in self._drafts.values():
-            for query in draft.statement.dependency_queries:
-                self._given[draft.id] |= self._found(draft, query)
-            for query, scope in draft.statement.no_sync_queries:
-                found = self._found(draft, query)
-                self.no_sync_with[draft.id] |= {(insn_id, scope) for insn_id in found}
+        for one in self._named.values():
+            for query in one.statement.dependency_queries:
+                self._given[one.id] |= self._found(one, query)
+            for query, scope in one.statement.no_sync_queries:
+                found = self._found(one, query)
+                self.no_sync_with[one.id] |= {(insn_id, scope) for insn_id in found}
 
-    def _found(self, draft: Draft, query: str) -> frozenset[str]:
-        """Return the ids of the instructions that a query of `draft` matches beside itself."""
-        described = {d.id: self._described(d) for d in self._drafts.values()}
+    def _found(self, one: NamedStatement, query: str) -> frozenset[str]:
+        """Return the ids of the instructions that a query of `one` matches beside itself."""
+        described = {d.id: self._described(d) for d in self._named.values()}
         variables = NO_NAMES.union(*(d.reads | d.writes for d in described.values()))
-        others = [d for insn_id, d in described.items() if insn_id != draft.id]
-        return find(query, others, variables, self._homes, f"the kernel around '{draft.id}'")
+        others = [d for insn_id, d in described.items() if insn_id != one.id]
+        return find(query, others, variables, self._homes, f"the kernel around '{one.id}'")
 
-    def _described(self, draft: Draft) -> Described:
+    def _described(self, one: NamedStatement) -> Described:
         return Described(
-            id=frozenset((draft.id,)),
-            tag=draft.statement.tags,
-            reads=draft.reads.difference(self._homes),
-            writes=frozenset(draft.written),
-            iname=self.within_inames[draft.id],
+            id=frozenset((one.id,)),
+            tag=one.statement.tags,
+            reads=one.reads.difference(self._homes),
+            writes=frozenset(one.written),
+            iname=self.within_inames[one.id],
         )
 
-    def _matching(self, draft: Draft, pattern: str, option: str) -> list[str]:
+    def _matching(self, one: NamedStatement, pattern: str, option: str) -> list[str]:
         """Return the ids that a pattern in an option of an instruction stands for."""
-        if pattern in self._drafts:
+        if pattern in self._named:
             return [pattern]
         found = (
-            [i for i in self._drafts if fnmatchcase(i, pattern) and i != draft.id]
+            [i for i in self._named if fnmatchcase(i, pattern) and i != one.id]
             if "*" in pattern or "?" in pattern
             else []
         )
@@ -276,28 +276,28 @@ class Defaults:
             says = "depends on" if option == "dep" else "says that it need not wait for"
             raise located(
                 UnknownInstruction,
-                f"'{draft.id}' {says} '{pattern}', but no instruction has such an id",
-                draft.statement.text,
-                _place_of_dependency(draft.statement.text, option, pattern),
-                did_you_mean(pattern, self._drafts),
+                f"'{one.id}' {says} '{pattern}', but no instruction has such an id",
+                one.statement,
+                _place_of_dependency(one.statement.text, option, pattern),
+                did_you_mean(pattern, self._named),
             )
         return found
 
-    def _automatic(self, draft: Draft, inames: frozenset[str]) -> Iterator[tuple[str, str]]:
-        """Yield the single writers of what `draft` reads, within `inames`, and what that is."""
-        reads = draft.reads
+    def _automatic(self, one: NamedStatement, inames: frozenset[str]) -> Iterator[tuple[str, str]]:
+        """Yield the single writers of what `one` reads, within `inames`, and what that is."""
+        reads = one.reads
         if self._needed_temporaries:
-            around = inames | draft.reduced
+            around = inames | one.reduced
             reads = reads.union(*(self._needed_temporaries.get(i, ()) for i in around))
         for name in reads:
             writers = self._writers.get(name, ())
-            if len(writers) != 1 or writers[0] == draft.id:
+            if len(writers) != 1 or writers[0] == one.id:
                 continue
-            if self._position and self._position[writers[0]] > self._position[draft.id]:
+            if self._position and self._position[writers[0]] > self._position[one.id]:
                 continue
-            if any(first == writers[0] for first, _ in draft.statement.related):
+            if any(first == writers[0] for first, _ in one.statement.related):
                 continue  # which instances come before is said
-            if not draft.statement.exhaustive or writers[0] in self._given[draft.id]:
+            if not one.statement.exhaustive or writers[0] in self._given[one.id]:
                 yield writers[0], name
 
     def _check_order(self) -> None:
@@ -314,9 +314,9 @@ class Defaults:
                 reasons.append(f"'{after}' says dep={before}")
             else:
                 automatic = True
-                read = [n for n in self._drafts[before].written if n in self._drafts[after].reads]
-                reasons.append(f"'{after}' reads '{(read or self._drafts[before].written)[0]}'")
-        lines = [f"{i}: {self._drafts[i].statement.text}" for i in ids[:-1]]
+                read = [n for n in self._named[before].written if n in self._named[after].reads]
+                reasons.append(f"'{after}' reads '{(read or self._named[before].written)[0]}'")
+        lines = [f"{i}: {self._named[i].statement.text}" for i in ids[:-1]]
         return DependencyCycle(
             "each of these instructions has to come before itself: " + ", ".join(reasons),
             where=caller_location(),
@@ -341,22 +341,22 @@ _AS_WRITTEN = (
 )
 
 
-def _check_groups(drafts: Iterable[Draft]) -> None:
-    known = NO_NAMES.union(*(d.statement.groups for d in drafts))
-    for draft in drafts:
-        for name in sorted(draft.statement.conflicts - known):
+def _check_groups(named: Iterable[NamedStatement]) -> None:
+    known = NO_NAMES.union(*(d.statement.groups for d in named))
+    for one in named:
+        for name in sorted(one.statement.conflicts - known):
             raise located(
                 UnknownName,
-                f"'{draft.id}' conflicts with the group '{name}', which no instruction is part of",
-                draft.statement.text,
-                max(0, draft.statement.text.rfind(name)),
+                f"'{one.id}' conflicts with the group '{name}', which no instruction is part of",
+                one.statement,
+                max(0, one.statement.text.rfind(name)),
                 did_you_mean(name, known) + f"; groups={name} makes an instruction part of it",
             )
 
 
-def _readers_of(draft: Draft, readers: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the instructions that `readers` has for what `draft` writes."""
-    for name in draft.written:
+def _readers_of(one: NamedStatement, readers: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the instructions that `readers` has for what `one` writes."""
+    for name in one.written:
         yield from readers.get(name, ())
 
 

@@ -48,7 +48,7 @@ def parse_domains(domains: object) -> tuple[Domain, ...]:
 
 
 def _each(domains: object) -> Iterator[object]:
-    if isinstance(domains, str | isl.BasicSet | isl.Set):
+    if isinstance(domains, str | isl.BasicSet | isl.Set | Domain):
         yield domains
     elif is_a(domains, (Iterable,)):
         yield from cast("Iterable[object]", domains)
@@ -61,6 +61,8 @@ def _each(domains: object) -> Iterator[object]:
 
 
 def _loop_domains(given: object) -> list[Domain]:
+    if isinstance(given, Domain):
+        return [given]
     if isinstance(given, str):
         text = _in_braces(given) if given.strip() else "{ : }"
         isl_set = read_set(text)

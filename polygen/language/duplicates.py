@@ -123,4 +123,4 @@ def _renamed(statement: Statement, renamed: dict[str, str]) -> Statement:
 
 
 def _error(kind: type[UserError], what: str, statement: Statement, remedy: str) -> UserError:
-    return located(kind, what, statement.text, max(0, statement.text.find("dup")), remedy)
+    return located(kind, what, statement, max(0, statement.text.find("dup")), remedy)

@@ -29,13 +29,13 @@ from polygen.ir.instruction import (
 )
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import mark_of, show_instruction
-from polygen.ir.substitution import SubstitutionRule
+from polygen.ir.substitution import Rules, SubstitutionRule
 from polygen.language.blocks import Blocks, is_block
 from polygen.language.calls import with_calls
 from polygen.language.conditions import check_conditions
 from polygen.language.defaults import Defaults
-from polygen.language.draft import Draft
 from polygen.language.duplicates import check_duplicated, with_duplicated
+from polygen.language.named_statement import NamedStatement
 from polygen.language.parser import (
     is_rule,
     located,
@@ -49,15 +49,15 @@ from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement, Verbatim
 from polygen.language.trees import pair_as_text, readable
 from polygen.language.verbatim import without_texts
-from polygen.source import SourceLocation, caller_location
+from polygen.source import SourceLocation, caller_location, written_at
 
 
-def make_drafts(
+def name_statements(
     instructions: object,
     domains: Sequence[Domain],
     kernels: Mapping[str, Kernel],
     own: Mapping[int, Sequence[str]],
-) -> tuple[list[Draft], tuple[SubstitutionRule, ...], tuple[Domain, ...]]:
+) -> tuple[list[NamedStatement], tuple[SubstitutionRule, ...], tuple[Domain, ...]]:
     """Return the instructions that `instructions` stands for, each with an id, and the rules.
 
     And the domains, with inames that are duplicated for some instructions.
@@ -86,7 +86,7 @@ def make_drafts(
             raise located(
                 NameTaken,
                 f"two instructions have the id '{statement.id}'",
-                statement.text,
+                statement,
                 max(0, statement.text.rfind(statement.id)),
                 "give one of them another id, or leave it out",
             )
@@ -96,13 +96,13 @@ def make_drafts(
         more = (*said, *((old, None) for old in olds))
         statements[position] = replace(statements[position], duplicated=more)
     statements, domains = with_duplicated(statements, domains)
-    ids = _Ids(taken)
-    drafts = [
-        Draft(statement.id or ids.new(statement), expand_rules(statement, rules), statement)
-        for statement in statements
+    ids = Ids(taken)
+    named = [
+        NamedStatement(said.id or ids.new(said), expand_rules(said, rules), said)
+        for said in statements
     ]
-    check_conditions([draft.statement for draft in drafts], rules)
-    return drafts, tuple(rules.values()), tuple(domains)
+    check_conditions([one.statement for one in named], rules)
+    return named, tuple(rules.values()), tuple(domains)
 
 
 def _check_inames(statement: Statement, inames: Sequence[str]) -> None:
@@ -112,13 +112,13 @@ def _check_inames(statement: Statement, inames: Sequence[str]) -> None:
             raise located(
                 UnknownIname,
                 f"no domain has an iname '{iname}'",
-                statement.text,
+                statement,
                 max(0, statement.text.rfind(iname)),
                 did_you_mean(iname, inames),
             )
 
 
-class _Ids:
+class Ids:
     """New ids: ``insn``, ``insn_0``, ..., or with another beginning (``id_prefix=``)."""
 
     def __init__(self, taken: Collection[str]) -> None:
@@ -126,6 +126,7 @@ class _Ids:
         self._new: dict[str, Iterator[str]] = {}
 
     def new(self, statement: Statement) -> str:
+        """Return the next id for a statement."""
         prefix = statement.id_prefix or "insn"
         candidates = self._new.setdefault(prefix, _numbered(prefix))
         return next(c for c in candidates if c not in self._taken)
@@ -137,7 +138,7 @@ def _numbered(prefix: str) -> Iterator[str]:
 
 
 def make_instructions(
-    drafts: Sequence[Draft],
+    named: Sequence[NamedStatement],
     domains: Sequence[Domain],
     temporaries: Iterable[str],
     *,
@@ -146,7 +147,7 @@ def make_instructions(
     """Return the instructions with the inames and dependencies that follow by default.
 
     Parameters:
-        drafts: the instructions.
+        named: the instructions.
         domains: the loop domains.
         temporaries: the names of all temporaries.
         sequential: whether they come in the order in which they are written.
@@ -155,21 +156,21 @@ def make_instructions(
         UserError: as `Defaults` does.
     """
     location = caller_location()
-    defaults = Defaults(drafts, domains, frozenset(temporaries), sequential=sequential)
+    defaults = Defaults(named, domains, frozenset(temporaries), sequential=sequential)
     made = tuple(
         [
             make_instruction(
-                draft.written_as,
-                draft.id,
-                defaults.within_inames[draft.id],
-                defaults.depends_on[draft.id],
-                defaults.no_sync_with[draft.id],
-                location,
+                one.written_as,
+                one.id,
+                defaults.within_inames[one.id],
+                defaults.depends_on[one.id],
+                defaults.no_sync_with[one.id],
+                one.statement.where or location,
             )
-            for draft in drafts
+            for one in named
         ]
     )
-    check_duplicated([draft.statement for draft in drafts], made)
+    check_duplicated([one.statement for one in named], made)
     return made
 
 
@@ -232,9 +233,8 @@ def _statements(
         if isinstance(part, Instruction):
             blocks.check_can_hold(part)
             written.append(_as_statement(part))
-        elif isinstance(part, tuple):
-            text = pair_as_text(cast("tuple[object, ...]", part))
-            written.append(parse_statement(text).inside(blocks.said))
+        elif isinstance(part, Statement | tuple):
+            written.append(_said(cast("Any", part)).inside(blocks.said))
         elif isinstance(part, str):
             for number, line in split_lines(part):
                 if is_block(line):
@@ -250,7 +250,18 @@ def _statements(
     blocks.check_inames(inames, {new for s in written for _, new in s.duplicated})
     rules = make_rules(defined, inames)
     written = with_calls(written, kernels)
-    return [resolve_reductions(resolve_rules(s, rules), inames) for s in written], rules
+    return [_resolved(statement, rules, inames) for statement in written], rules
+
+
+def _resolved(statement: Statement, rules: Rules, inames: Sequence[str]) -> Statement:
+    """Return a statement with the rules that it invokes, and its reductions, as such."""
+    with written_at(statement.where):
+        return resolve_reductions(resolve_rules(statement, rules), inames)
+
+
+def _said(part: Statement | tuple[Any, ...]) -> Statement:
+    """Return what an assignee and a value in parentheses say, or a draft's instruction."""
+    return part if isinstance(part, Statement) else parse_statement(pair_as_text(part))
 
 
 def _no_instruction(given: object) -> InvalidArgument:

@@ -31,7 +31,7 @@ from polygen.language.domains import parse_domains
 from polygen.language.duplicates import without_left
 from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
-from polygen.language.instructions import make_drafts, make_instructions
+from polygen.language.instructions import make_instructions, name_statements
 from polygen.language.kernel_data import Declared, read_kernel_data
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.of_nothing import with_something_to_reduce
@@ -173,15 +173,15 @@ class _Text:
             own: by the positions of instructions, the inames that their reductions get to
                 themselves.
         """
-        drafts, rules, loops = make_drafts(self.instructions, self.loops, self.called, own)
-        statements = [draft.statement for draft in drafts]
+        named, rules, loops = name_statements(self.instructions, self.loops, self.called, own)
+        statements = [one.statement for one in named]
         uses = find_uses(statements, (*loops, self.fields["assumptions"]), self.declared)
         check_rule_names(rules, uses)
         arguments, temporaries = make_variables(uses, self.declared)
         names = [t.name for t in temporaries]
         kernel = Kernel(
             domains=loops,
-            instructions=make_instructions(drafts, loops, names, sequential=self.sequential),
+            instructions=make_instructions(named, loops, names, sequential=self.sequential),
             arguments=arguments,
             temporaries=temporaries,
             substitutions=rules,
@@ -190,7 +190,7 @@ class _Text:
         kernel = linked(kernel, self.called)
         for iname in kernel.inames:
             surrounding_inames(kernel, iname)
-        kernel = with_beginnings(kernel, {d.id: d.statement for d in drafts})
+        kernel = with_beginnings(kernel, {d.id: d.statement for d in named})
         if self.keep_types:
             kernel = with_kept_types(kernel)
         kernel = with_shapes(without_linear_subscripts(kernel), self.declared)

@@ -201,15 +201,16 @@ def explained(
 
 
 def located(
-    kind: type[UserError], what: str, text: str, position: int, remedy: str | None
+    kind: type[UserError], what: str, said: str | Statement, position: int, remedy: str | None
 ) -> UserError:
-    """Return an error that shows the line of `text` with a caret at `position`."""
+    """Return an error that shows the line of what was said with a caret at `position`."""
+    text, where = (said, None) if isinstance(said, str) else (said.text, said.where)
     line, column = line_at(text, position)
     stripped = line.lstrip()
     column -= len(line) - len(stripped)
     return kind(
         what,
-        where=caller_location(),
+        where=where or caller_location(),
         excerpt=caret(stripped.rstrip(), max(0, column)),
         remedy=remedy,
     )

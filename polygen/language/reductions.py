@@ -95,7 +95,7 @@ def _check(statement: Statement, inames: Collection[str]) -> None:
                     raise located(
                         UnknownIname,
                         f"{reduction.operation}() runs over '{name}', which no domain has",
-                        statement.text,
+                        statement,
                         _place(statement.text, name),
                         did_you_mean(name, inames),
                     )
@@ -103,7 +103,7 @@ def _check(statement: Statement, inames: Collection[str]) -> None:
                 raise located(
                     MalformedInstruction,
                     f"a reduction over '{both[0]}' is inside of another one over it",
-                    statement.text,
+                    statement,
                     _place(statement.text, both[0]),
                     "use another iname in one of them",
                 )
@@ -119,7 +119,7 @@ def _check_results(node: Expression, statement: Statement) -> None:
             raise located(
                 MalformedInstruction,
                 f"{name}() has {'one result' if width == 1 else f'{width} results'}",
-                statement.text,
+                statement,
                 max(0, statement.text.find(name)),
                 f"write as many assignees, or {name}(...)[0] for the first"
                 if width > 1

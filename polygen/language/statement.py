@@ -9,6 +9,7 @@ from polygen.ir.atomicity import Atomicity
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.language.said import Said
+from polygen.source import SourceLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Statement(Said):
         atomicity: what its option ``atomic`` says, or None.
         asynchronous: whether it has the option ``asynchronous``.
         text: the line.
+        where: where that is, if not where the kernel is made.
         mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
             which assigns nothing; else empty.
         verbatim: what ``... code`` says, or None; the assignees are what that writes.
@@ -51,6 +53,7 @@ class Statement(Said):
     atomicity: Atomicity | None = None
     asynchronous: bool = False
     text: str = ""
+    where: SourceLocation | None = None
     mark: str = ""
     verbatim: Verbatim | None = None
     call: str = ""

@@ -15,14 +15,16 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
+from polygen.ir.reduction import facts_of
 from polygen.ir.show_expression import show_expression
-from polygen.language.operations import find_operation
+from polygen.language.operations import REDUCE, find_operation
 from polygen.source import caller_location
 
 # An assignee, what is assigned to it, and perhaps options as they stand in braces.
 Pair: TypeAlias = tuple[Any, ...]
 
 _MOST_NESTED = 100  # as in texts
+_IN_TEXT = frozenset(("cast", *REDUCE))  # how their arguments are read depends on the text
 _SELECTIONS: dict[str, Any] = {"min": ex.Min, "max": ex.Max}
 
 
@@ -88,15 +90,46 @@ def _call(call: ex.Call, within: str, level: int) -> Expression:
     has_tuple = type(first) is tuple
     over = cast("tuple[Any, ...]", first if has_tuple else (first,))
     is_reduction = operation is not None and (name not in _SELECTIONS or has_tuple)
-    if is_reduction and len(rest) == 1 and all(isinstance(i, ex.Variable) for i in over):
-        assert operation is not None
-        operand = readable(rest[0], within, level + 1)
-        return ex.Reduction(operation, tuple([ex.name_of(i) for i in over]), operand)
+    if is_reduction and operation is not None and all(isinstance(i, ex.Variable) for i in over):
+        operands = tuple([readable(part, within, level + 1) for part in rest])
+        width = facts_of(operation).width
+        if len(operands) in (1, width) and (width == 1 or _width(operands) == width):
+            operand = operands[0] if len(operands) == 1 else ex.Several(operands)
+            return ex.Reduction(operation, tuple([ex.name_of(i) for i in over]), operand)
     given = tuple([readable(part, within, level + 1) for part in call.parameters])
     if name in _SELECTIONS and len(given) > 1:
         selection: Expression = _SELECTIONS[name](given)
         return selection
     return walk.rebuild(call, given)
+
+
+def _width(operands: tuple[Expression, ...]) -> int:
+    """Return how many values there are to reduce: a reduction may have several results."""
+    first = operands[0]
+    if len(operands) == 1 and isinstance(first, ex.Reduction):
+        return facts_of(first.operation).width
+    return len(operands)
+
+
+def readable_alone(node: Any) -> Expression:
+    """Return an expression that is never read as text, in the form that the language has.
+
+    Raises:
+        MalformedInstruction: if there is something in it that polygen does not have, or that it
+            has in text alone.
+    """
+    found = readable(node)
+    for part in walk.subexpressions(found):
+        name = ex.name_of(part.function) if isinstance(part, ex.Call) else ""
+        if name in _IN_TEXT or find_operation(name) is not None:
+            raise MalformedInstruction(
+                f"{name}() is called here with what no tree can be given to it",
+                where=caller_location(),
+                excerpt=show_expression(part),
+                remedy="a reduction has an iname or a tuple of inames first, then what is reduced, "
+                f"as in {name}(k, a[k]); other forms are written as text",
+            )
+    return found
 
 
 def _what_is_wrong(node: object) -> str | None:

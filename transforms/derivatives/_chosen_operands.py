@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from polygen.analysis.access.accesses import evaluated_under
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Assignment, Instruction
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
-from polygen.transforms.derivatives._derivative_draft import Draft
+from polygen.transforms.derivatives._derivative_draft import DerivativeDraft
 from polygen.transforms.derivatives._expression_derivatives import choice, chooses
 
 
@@ -27,26 +26,20 @@ def with_choices(kernel: Kernel, moving: frozenset[str]) -> tuple[Kernel, Mappin
     Returns:
         The kernel, and for each of these reductions a temporary with the value of its iname.
     """
-    draft, known = Draft(kernel), dict[Expression, str]()
-    before: dict[str, list[Assignment]] = {}
+    draft, known = DerivativeDraft(kernel), dict[Expression, str]()
+    before: dict[str, list[Assigning]] = {}
     for insn in kernel.assignments:
         for reduction in _reductions(insn):
             if not moving.isdisjoint(walk.free_variables(reduction)) and reduction not in known:
-                name = known[reduction] = draft.name(f"{reduction.inames[0]}_taken")
+                name = known[reduction] = draft.temporary(f"{reduction.inames[0]}_taken").name
                 before.setdefault(insn.id, []).append(_choosing(insn, reduction, name, draft))
     if not before:
         return kernel, known
-    insns: list[Instruction] = []
-    for old in kernel.instructions:
-        new = before.get(old.id, [])
-        insns += [*new, old.copy(depends_on=old.depends_on.union(i.id for i in new))]
-    temporaries = [TemporaryVariable(name) for name in known.values()]
-    new_kernel = kernel.copy(
-        domains=draft.domains,
-        instructions=tuple(insns),
-        temporaries=(*kernel.temporaries, *temporaries),
-    )
-    return new_kernel, known
+    stages: dict[str, list[Instruction]] = {}
+    for insn_id, new in before.items():
+        old = kernel.instruction(insn_id)
+        stages[insn_id] = [*new, old.copy(depends_on=old.depends_on.union(i.id for i in new))]
+    return draft.with_stages(stages), known
 
 
 def _reductions(insn: Assigning) -> Iterator[ex.Reduction]:
@@ -63,12 +56,9 @@ def _reductions(insn: Assigning) -> Iterator[ex.Reduction]:
         pending += evaluated_under(node, conditions)
 
 
-def _choosing(insn: Assigning, reduction: ex.Reduction, name: str, draft: Draft) -> Assignment:
-    return Assignment(
-        draft.name(f"{insn.id}_choice"),
-        ex.Variable(name),
-        choice(reduction, draft),
-        within_inames=insn.within_inames,
-        depends_on=insn.depends_on,
-        happens_after=insn.happens_after,
-    )
+def _choosing(
+    insn: Assigning, reduction: ex.Reduction, name: str, draft: DerivativeDraft
+) -> Assigning:
+    value = choice(reduction, draft)
+    before = insn.happens_after
+    return draft.stage(insn, "choice", [ex.Variable(name)], [value], happens_after=before)

@@ -15,10 +15,11 @@ from polygen.errors import NotDifferentiable, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
-from polygen.ir.domain import Domain, rename_dimension, unflatten, with_duplicates
+from polygen.ir.domain import Domain, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.revision import Revision
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
@@ -31,33 +32,17 @@ def refused(what: str, remedy: str, kernel: Kernel, *insn_ids: str) -> NotDiffer
     return NotDifferentiable(what, where=caller_location(), excerpt=shown, remedy=remedy)
 
 
-class Draft(Context):
-    """New names and loops for a kernel that is made of another one.
+class DerivativeDraft(Revision, Context):
+    """A kernel without rules and calls in which derivatives are computed.
 
     Attributes:
-        kernel: the kernel before, without rules and calls.
-        domains: its domains, with those of the new inames.
         original: for each new iname that has the values of another one in a copy of what is
             reduced, that.
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+        super().__init__(kernel)
         self.original: dict[str, str] = {}
-        self.domains = kernel.domains
-        self._taken: set[str] = set()
-
-    def name(self, like: str) -> str:
-        """Return a new name."""
-        found = self.kernel.new_name(like, self._taken)
-        self._taken.add(found)
-        return found
-
-    def copies(self, inames: Iterable[str]) -> dict[str, str]:
-        """Return new inames with the values of others."""
-        renamed = {iname: self.name(iname) for iname in inames}
-        self.domains = tuple([new for d in self.domains for new in with_duplicates(d, renamed)])
-        return renamed
 
     def runs_over(self, iname: str, other: str) -> bool:
         """Tell whether an iname is certain to have all values of another one."""

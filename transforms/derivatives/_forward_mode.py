@@ -25,7 +25,7 @@ from polygen.ir.instruction import Assigning, Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.transforms.derivatives._chosen_operands import with_choices
 from polygen.transforms.derivatives._derivative_draft import (
-    Draft,
+    DerivativeDraft,
     active,
     check_dependent,
     differentiated,
@@ -115,7 +115,7 @@ class _Forward:
         self._kernel, self._moving, self._directions = kernel, moving, directions
         self._passed = frozenset((*outputs, *directions.by))
         self._own_sums, self._own_loops = own_sums, own_loops
-        self._draft = Draft(kernel)
+        self._draft = DerivativeDraft(kernel)
         self._draft.choices = choices
         suffix = "_dot" if directions.axes is None else f"_d{directions.by[0]}"
         self._suffix = suffix

@@ -19,7 +19,7 @@ from polygen.analysis.pairs.instance_pairs import conflict, equal, in_conflict, 
 from polygen.analysis.pairs.iteration_local import passes_nothing
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
@@ -194,8 +194,7 @@ class Values(Store, Loops):
         assert isinstance(variable, TemporaryVariable)
         (writer,) = self.kernel.writers[name]
         assert isinstance(writer, Assignment)
-        new = self._names[name] = self.name(f"{name}_again")
-        self.temporaries.append(TemporaryVariable(new, variable.dtype, (), AddressSpace.PRIVATE))
+        new = self._names[name] = self.temporary(f"{name}_again", variable.dtype).name
         self.again[name] = Assignment(self.name(f"{writer.id}_again"), ex.Variable(new), 0)
         value = writer.expression if self._is_there(writer) else None
         here = {i: self.values[i] for i in writer.within_inames}

@@ -14,7 +14,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import name_of
-from polygen.transforms.derivatives._derivative_draft import Draft
+from polygen.transforms.derivatives._derivative_draft import DerivativeDraft
 from polygen.transforms.derivatives._saved_values import is_inside, moved
 
 _DEAR = (ex.Call, ex.Quotient, ex.Reduction, ex.Component)
@@ -55,7 +55,7 @@ class Sharing:
         loops: Mapping[str, tuple[str, ...]],
         again: Mapping[str, Assignment],
         varying: frozenset[str],
-        draft: Draft,
+        draft: DerivativeDraft,
     ) -> None:
         self._kernel, self._loops, self._varying = kernel, dict(loops), varying
         self._within = {n: writer.within_inames for n, writer in again.items()}

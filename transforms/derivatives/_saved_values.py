@@ -18,13 +18,13 @@ from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.order.instance_order import order_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, TemporaryVariable, ValueArg
+from polygen.ir.array import AddressSpace, ValueArg
 from polygen.ir.domain import flat_names, project_out, unflatten
 from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
-from polygen.transforms.derivatives._derivative_draft import Draft, refused
+from polygen.transforms.derivatives._derivative_draft import DerivativeDraft, refused
 from polygen.transforms.derivatives._expression_derivatives import ZERO
 
 _Place = ex.Variable | ex.Subscript
@@ -44,23 +44,21 @@ class Saved:
     after: dict[str, list[Assignment]] = field(default_factory=new_dict)
 
 
-class Store(Draft):
+class Store(DerivativeDraft):
     """Saves values of a kernel without parallel loops, for instructions that run backwards.
 
     Attributes:
-        temporaries: the new ones.
         saved: what keeps values.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
-        self.temporaries: list[TemporaryVariable] = []
         self.saved = Saved()
         self._stores: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
 
     def beside(self, inames: Iterable[str]) -> dict[str, str]:
         """Return new inames with the values of others, for what runs forwards."""
-        return Draft.copies(self, inames)
+        return DerivativeDraft.copies(self, inames)
 
     def save(
         self,
@@ -121,12 +119,10 @@ class Store(Draft):
 
     def _store(self, insn: Instruction, variable: str, loops: Sequence[str]) -> str:
         """Return the name of a new array with an element for each iteration of some loops."""
-        name = self.name(f"{variable}_save")
         shape = tuple([self._count(insn, variable, iname) for iname in loops])
         space = AddressSpace.GLOBAL if shape else AddressSpace.PRIVATE
         dtype = self.kernel.variables[variable].dtype
-        self.temporaries.append(TemporaryVariable(name, dtype, shape, space))
-        return name
+        return self.temporary(f"{variable}_save", dtype, shape, space).name
 
     def _element(self, name: str, loops: Sequence[str]) -> ex.Variable | ex.Subscript:
         index = [LinearForm.of_name(i) - self._ends(i)[0] for i in loops]

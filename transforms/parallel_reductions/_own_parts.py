@@ -8,12 +8,13 @@ from typing import Annotated
 from polygen.analysis.typing.kept_types import kept_in
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Instruction, assigning
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import parts_of
+from polygen.ir.revision import Revision
 from polygen.language.within import matching
 from polygen.transformation import Kind, Names, Tag, Within, to_names, to_tag, transformation
 
@@ -38,13 +39,9 @@ def reduce_own_parts(
     reduced, item, *side = to_names(inames)
     made = _Parts(kernel, reduced, item, side, shape)
     chosen = {insn.id for insn in matching(kernel, insns)}
-    instructions = [
-        new for i in kernel.instructions for new in (made.of(i) if i.id in chosen else [i])
-    ]
-    return kernel.copy(
+    return made.revision.with_stages(
+        {insn.id: made.of(insn) for insn in kernel.instructions if insn.id in chosen},
         domains=_apart(kernel, reduced, item),
-        instructions=tuple(instructions),
-        temporaries=(*kernel.temporaries, *made.temporaries),
         tags={**kernel.tags, item: kernel.tags[reduced], reduced: to_tag(again)},
     )
 
@@ -67,7 +64,7 @@ class _Parts:
     """Makes the instructions in which work items reduce.
 
     Attributes:
-        temporaries: what they find.
+        revision: the kernel with what they find.
     """
 
     def __init__(
@@ -75,8 +72,7 @@ class _Parts:
     ) -> None:
         self._kernel, self._reduced, self._item = kernel, reduced, item
         self._side, self._shape = side, shape
-        self._names: set[str] = set()
-        self.temporaries: list[TemporaryVariable] = []
+        self.revision = Revision(kernel)
 
     def of(self, insn: Instruction) -> list[Instruction]:
         """Return what an instruction becomes, itself last."""
@@ -97,33 +93,22 @@ class _Parts:
         assert isinstance(part, ex.Reduction)
         operands = parts_of(part)
         arrays = [self._array(f"{insn.id}_own", operand, len(operands)) for operand in operands]
-        found = [self._element(array.name, self._item) for array in arrays]
-        read = [self._element(array.name, self._reduced) for array in arrays]
+        found = [self._element(array, self._item) for array in arrays]
+        read = [self._element(array, self._reduced) for array in arrays]
         whole = walk.substitute(part, {self._reduced: ex.Variable(self._item)})
         several = [ex.Component(whole, n) for n in range(len(operands))]
-        stage = assigning(
-            self._new_name(f"{insn.id}_part"),
+        stage = self.revision.stage(
+            insn,
+            "part",
             found,
             several if len(several) > 1 else [whole],
             within_inames=insn.within_inames | {self._item},
-            depends_on=insn.depends_on,
-            predicates=insn.predicates,
-            location=insn.location,
         )
         return stage, read[0] if len(read) == 1 else ex.Several(tuple(read))
 
-    def _array(self, like: str, operand: Expression, width: int) -> TemporaryVariable:
+    def _array(self, like: str, operand: Expression, width: int) -> ex.Variable:
         dtype = kept_in(self._kernel, operand) if width > 1 else None
-        name = self._new_name(like)
-        array = TemporaryVariable(name, dtype, self._shape, AddressSpace.LOCAL, shuffled=True)
-        self.temporaries.append(array)
-        return array
+        return self.revision.temporary(like, dtype, self._shape, AddressSpace.LOCAL, shuffled=True)
 
-    def _element(self, name: str, item: str) -> ex.Subscript | ex.Variable:
-        index = tuple([ex.Variable(iname) for iname in (*self._side, item)])
-        return ex.element(ex.Variable(name), index)
-
-    def _new_name(self, like: str) -> str:
-        name = self._kernel.new_name(like, self._names)
-        self._names.add(name)
-        return name
+    def _element(self, array: ex.Variable, item: str) -> ex.Subscript | ex.Variable:
+        return ex.element(array, tuple([ex.Variable(iname) for iname in (*self._side, item)]))

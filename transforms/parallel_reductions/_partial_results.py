@@ -23,13 +23,14 @@ from polygen.analysis.typing.kept_types import kept_in
 from polygen.errors import FootprintNotAffine, LocalSizeNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Instruction, assigning
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.relation import widened
+from polygen.ir.revision import Revision
 from polygen.ir.tags import GroupTag, InameTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
@@ -98,12 +99,12 @@ class _Stages:
         self.kernel = kernel.copy(domains=(*kernel.domains, *dealt.domains), tags=tags)
         counting = [dealt.group, *([dealt.item, *dealt.lanes] if dealt.lanes else [])]
         self.agains = {iname: self._again(iname) for iname in counting if iname is not None}
-        self._names: set[str] = set()
         # As nothing else says which is outside: loops over lanes, and those of one's own numbers.
         lanes = tuple([self.agains[lane] for lane in dealt.lanes])
         own = tuple([dealt.inner[i] for i in kernel.inames if i in dealt.inner])
         nests = tuple([nest for nest in (lanes, own) if len(nest) > 1])
         self.kernel = self.kernel.copy(priorities=(*self.kernel.priorities, *nests))
+        self._revision = Revision(self.kernel)
 
     def of(self, insn: Instruction) -> tuple[Instruction, list[Instruction]]:
         """Return what an instruction becomes, and the stages before it."""
@@ -160,20 +161,19 @@ class _Stages:
         """Add a stage that keeps what a reduction finds; return the one that goes on with that."""
         insn, width = self._insn, facts_of(reduction.operation).width
         shape = tuple([axis.size for _, axis in axes])
-        names = [self._new_name(like) for _ in range(width)]
         parts = parts_of(reduction) if width > 1 else (reduction,)
         dtypes = [kept_in(self.kernel, part) for part in parts]
         arrays = [
-            TemporaryVariable(name, dtype, shape, space, shuffled=tree)
-            for name, dtype in zip(names, dtypes, strict=True)
+            self._revision.temporary(like, dtype, shape, space, shuffled=tree) for dtype in dtypes
         ]
-        self.kernel = self.kernel.copy(temporaries=(*self.kernel.temporaries, *arrays))
+        self.kernel = self._revision.with_stages({})
         index = tuple([axis.place(LinearForm.of_name(iname)) for iname, axis in axes])
-        elements = tuple([ex.element(ex.Variable(name), index) for name in names])
+        elements = tuple([ex.element(array, index) for array in arrays])
         values = [ex.Component(reduction, n) for n in range(width)] if width > 1 else [reduction]
         before = frozenset([stage.id for stage in self._chain[-1:]])
-        stage = assigning(
-            self._new_name(f"{insn.id}_{like.partition('_')[0]}"),
+        stage = self._revision.stage(
+            insn,
+            like.partition("_")[0],
             elements,
             values,
             within_inames=within,
@@ -184,7 +184,6 @@ class _Stages:
                 else []
             ),
             predicates=self._conditions,
-            location=insn.location,
         )
         self._chain.append(stage)
         left = set(self.agains).difference([self._dealt.group] if tree else [])
@@ -195,11 +194,6 @@ class _Stages:
         return ex.Reduction(
             reduction.operation, tuple([self.agains[iname] for iname in counted]), operand
         )
-
-    def _new_name(self, like: str) -> str:
-        name = self.kernel.new_name(like, self._names)
-        self._names.add(name)
-        return name
 
     def _again(self, iname: str) -> str:
         """Add an iname with the values of another."""

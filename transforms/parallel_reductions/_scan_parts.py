@@ -19,7 +19,7 @@ from polygen.analysis.wellformed.array_bounds import are_inside
 from polygen.errors import NotAScan
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.array import AddressSpace
 from polygen.ir.domain import unflatten
 from polygen.ir.dtype import DType
 from polygen.ir.empty import NO_NAMES
@@ -27,6 +27,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
+from polygen.ir.revision import Revision
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
@@ -93,9 +94,8 @@ class ScanParts:
 
     def __init__(self, loop: SplitLoop, space: AddressSpace) -> None:
         self._loop, self._kernel, self._space = loop, loop.kernel, space
-        self._taken: set[str] = set()
+        self._revision = Revision(loop.kernel)
         self._loops: dict[tuple[str, frozenset[str]], PartLoops] = {}
-        self._temporaries: list[TemporaryVariable] = []
         self._made: dict[str, list[tuple[Instruction, Instruction]]] = {}
         self._uses: dict[str, Instruction] = {}
 
@@ -108,7 +108,7 @@ class ScanParts:
         new = old.copy(
             instructions=tuple(self._instructions()),
             domains=(*old.domains, *(d for loops in self._loops.values() for d in loops.domains)),
-            temporaries=(*old.temporaries, *self._temporaries),
+            temporaries=(*old.temporaries, *self._revision.temporaries),
         )
         used = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in new.instructions))
         idle = {scan.reduction.inames[0] for scan in scans} - used
@@ -229,7 +229,7 @@ class ScanParts:
         (iname,) = scan.reduction.inames
         key = iname, scan.insn.within_inames
         if key not in self._loops:
-            found = self._loop.part_loops(scan.insn.within_inames, iname, self._new_name)
+            found = self._loop.part_loops(scan.insn.within_inames, iname, self._revision.name)
             if found is None:
                 why = (
                     "up to where a part begins, it does not take the same in all iterations of "
@@ -277,15 +277,13 @@ class ScanParts:
         """
         others = [i for i in self._kernel.inames if i in self._kept(scan)]
         axes = {i: self._axis(scan, i, parts) for i in (*others, part)}
-        names = [self._new_name(like) for _ in dtypes]
         shape = tuple([axis.size for axis in axes.values()])
-        for name, dtype in zip(names, dtypes, strict=True):
-            self._temporaries.append(TemporaryVariable(name, dtype, shape, self._space))
+        arrays = [self._revision.temporary(like, t, shape, self._space) for t in dtypes]
 
         def elements(at: str) -> tuple[ex.Variable | ex.Subscript, ...]:
             places = {**{i: i for i in others}, part: at}
             index = [axis.place(LinearForm.of_name(places[i])) for i, axis in axes.items()]
-            return tuple([ex.element(ex.Variable(name), tuple(index)) for name in names])
+            return tuple([ex.element(array, tuple(index)) for array in arrays])
 
         return elements
 
@@ -309,11 +307,6 @@ class ScanParts:
                 why = f"how many iterations of '{iname}' there are does not follow from sizes"
             raise scan.refusal(kernel, why, "fix_parameters, or another temporary_scope")
         return found
-
-    def _new_name(self, like: str) -> str:
-        name = self._kernel.new_name(like, self._taken)
-        self._taken.add(name)
-        return name
 
 
 def replaced(node: Expression, reduction: ex.Reduction, results: Parts) -> Expression:

@@ -19,10 +19,11 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Assignment, Instruction, assigning
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.ir.relation import widened
+from polygen.ir.revision import Revision
 from polygen.ir.substitution import expand
 from polygen.ir.verify import excerpt
 from polygen.language.make_kernel import check_made
@@ -151,8 +152,8 @@ class _Realizer:
 
     def __init__(self, kernel: Kernel, *, deep: bool) -> None:
         self._kernel, self._deep = kernel, deep
-        self._trees = Trees(kernel, self._new_name)
-        self._names: set[str] = set()
+        self._revision = Revision(kernel)
+        self._trees = Trees(kernel, self._revision.name)
         self._kinds = dict(kinds(kernel))
         self._by_id = dict(kernel.instructions_by_id)
         self._shuffled: dict[str, ShuffledTree] = {}  # by the first result's accumulator
@@ -228,29 +229,28 @@ class _Realizer:
         insn, origin = of
         facts = facts_of(reduction.operation)
         dtypes = self._types(reduction)
-        start = Assignment(
-            id=self._new_name(f"{insn.id}_init"),
-            assignee=accumulators[0],
-            expression=0,
-            within_inames=insn.within_inames,
+        start = self._revision.stage(
+            insn,
+            "init",
+            accumulators[:1],
+            [0],
             depends_on=self._outside(insn.depends_on, reduction, through=bool(conditions)),
             predicates=conditions,
             happens_after=insn.happens_after if conditions else frozenset(),
-            location=insn.location,
         )
         starts: list[Instruction] = []
         for name, value in zip(accumulators, identity_of(reduction.operation, dtypes), strict=True):
-            insn_id = self._new_name(start.id) if starts else start.id
+            insn_id = self._revision.name(start.id) if starts else start.id
             starts.append(start.copy(id=insn_id, assignee=name, expression=value))
-        update = assigning(
-            self._new_name(f"{insn.id}_update"),
+        update = self._revision.stage(
+            insn,
+            "update",
             accumulators,
             parts_of(reduction),
             within_inames=insn.within_inames.union(reduction.inames),
             depends_on=insn.depends_on.union(s.id for s in starts),
             predicates=conditions,
             happens_after=frozenset([widened(r, reduction.inames) for r in insn.happens_after]),
-            location=insn.location,
         )
         self._by_id.update({made.id: made for made in (*starts, update)})
         *inner, plain = self._realized(update, origin) if self._deep else (update,)
@@ -340,7 +340,7 @@ class _Realizer:
         dtypes = self._types(reduction)
         size = kernel.options.shuffling_on(kernel.target)
         found = shared and shuffled_tree(
-            kernel, insn, shared, size, dtypes, lambda: self._new_name(like)
+            kernel, insn, shared, size, dtypes, lambda: self._revision.name(like)
         )
         if shared and found:
             tree, variables = found
@@ -349,16 +349,13 @@ class _Realizer:
         else:
             shape = shared.shape if shared else ()
             space = AddressSpace.LOCAL if shared else AddressSpace.PRIVATE
-            variables = [TemporaryVariable(self._new_name(like), t, shape, space) for t in dtypes]
+            variables = [
+                TemporaryVariable(self._revision.name(like), t, shape, space) for t in dtypes
+            ]
             results = tuple([_first(v.name, shared) for v in variables])
         self.temporaries += variables
         self._kinds |= {v.name: v.dtype for v in variables if v.dtype is not None}
         return results
-
-    def _new_name(self, like: str) -> str:
-        name = self._kernel.new_name(like, self._names)
-        self._names.add(name)
-        return name
 
 
 def _first(name: str, shared: LocalReduction | None) -> ex.Variable | ex.Subscript:

@@ -13,13 +13,14 @@ from polygen.analysis.typing.kept_types import kept_in
 from polygen.errors import FootprintNotAffine, NoSuchReduction
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Instruction, assigning
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.relation import widened
+from polygen.ir.revision import Revision
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
@@ -129,7 +130,7 @@ def _with_parts_kept(kernel: Kernel, insns: Within, part: Iname) -> Kernel:
         of_insn, replaced = keeping.instructions()
         stages += of_insn
         others.append(replaced)
-        kernel = keeping.kernel
+        kernel = keeping.revision.with_stages({})
     # All parts first: then one launch has them all, where nothing else orders them.
     return kernel.copy(instructions=(*stages, *others))
 
@@ -138,17 +139,17 @@ class _Keeping:
     """Makes an instruction two: one for parts, and one for what they come to.
 
     Attributes:
-        kernel: the kernel with the arrays and the iname that this takes.
+        revision: the kernel with the arrays and the iname that this takes.
     """
 
     def __init__(self, kernel: Kernel, insn: Instruction, part: str) -> None:
-        self.kernel, self._insn, self._part = kernel, insn, part
-        self._names: set[str] = set()
-        self._again = self._new_name(part)
+        self._kernel, self._insn, self._part = kernel, insn, part
+        self.revision = Revision(kernel)
+        self._again = self.revision.name(part)
         around = domain_of(kernel, with_surrounding(kernel, insn.within_inames))
         values = self._values(part).gist(around).drop_unused_params()
         home = unflatten(rename_dimension(values, part, self._again), (self._again,))
-        self.kernel = kernel.copy(domains=(*kernel.domains, Domain(home)))
+        self.revision.domains = (*kernel.domains, Domain(home))
         self._axes = [self._axis(part)]
         self._axes += [self._axis(i) for i in kernel.inames if i in insn.within_inames]
 
@@ -170,18 +171,16 @@ class _Keeping:
         inner = tuple([iname for iname in node.inames if iname != self._part])
         of_part = ex.Reduction(node.operation, inner, node.operand)
         elements = self._elements(node)
-        within = insn.within_inames | {self._part}
-        stage = assigning(
-            self._new_name(f"{insn.id}_part"),
+        stage = self.revision.stage(
+            insn,
+            "part",
             elements,
             [ex.Component(of_part, n) for n in range(width)] if width > 1 else [of_part],
-            within_inames=within,
-            depends_on=insn.depends_on,
+            within_inames=insn.within_inames | {self._part},
             happens_after=frozenset(
                 [widened(r, frozenset((self._part,))) for r in insn.happens_after]
             ),
             predicates=(*insn.predicates, *conditions),
-            location=insn.location,
         )
         again = {self._part: ex.Variable(self._again)}
         read = [walk.substitute(element, again) for element in elements]
@@ -194,36 +193,30 @@ class _Keeping:
         index = tuple([axis.place(LinearForm.of_name(iname)) for iname, axis in self._axes])
         found: list[ex.Subscript] = []
         parts = parts_of(node) if facts_of(node.operation).width > 1 else (node,)
-        for dtype in [kept_in(self.kernel, part) for part in parts]:
-            name = self._new_name("part_" + "_".join(i for i in node.inames if i != self._part))
-            array = TemporaryVariable(name, dtype, shape, AddressSpace.GLOBAL)
-            self.kernel = self.kernel.copy(temporaries=(*self.kernel.temporaries, array))
-            found.append(ex.Subscript(ex.Variable(name), index))
+        like = "part_" + "_".join(i for i in node.inames if i != self._part)
+        for dtype in [kept_in(self._kernel, part) for part in parts]:
+            array = self.revision.temporary(like, dtype, shape, AddressSpace.GLOBAL)
+            found.append(ex.Subscript(array, index))
         return found
 
     def _axis(self, iname: str) -> tuple[str, TileAxis]:
         """Return an axis with a place for each value of an iname."""
-        around = with_surrounding(self.kernel, [iname])
+        around = with_surrounding(self._kernel, [iname])
         values = project_out(self._values(iname), around - {iname})
         flat = unflatten(values, (iname,))
-        sizes, known = sorted(self.kernel.parameters), known_parameters(self.kernel)
+        sizes, known = sorted(self._kernel.parameters), known_parameters(self._kernel)
         axis = tile_axis(flat) or sized_axis(flat, sizes, known)
         if axis is None:
             raise FootprintNotAffine(
                 f"what parts of the reduction in '{self._insn.id}' come to cannot be kept for each "
                 f"value of '{iname}': how many these are, sizes do not say",
                 where=caller_location(),
-                excerpt=excerpt(self.kernel, self._insn.id),
+                excerpt=excerpt(self._kernel, self._insn.id),
                 remedy="reduce within loops whose bounds are sizes, and assume that these are >= 0",
             )
         return iname, axis
 
     def _values(self, iname: str) -> isl.Set:
         """Return the values of an iname, and of what this instruction is within, as a flat set."""
-        kept = with_surrounding(self.kernel, self._insn.within_inames | {iname})
-        return domain_of(self.kernel, kept)
-
-    def _new_name(self, like: str) -> str:
-        name = self.kernel.new_name(like, self._names)
-        self._names.add(name)
-        return name
+        kept = with_surrounding(self._kernel, self._insn.within_inames | {iname})
+        return domain_of(self._kernel, kept)

@@ -10,12 +10,12 @@ from polygen.errors import NoSuchReduction
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.domain import with_duplicates
 from polygen.ir.dtype import DType, is_integer
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Assignment
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import identity_of, name_of
+from polygen.ir.revision import Revision
 from polygen.ir.substitution import expand
 from polygen.ir.verify import excerpt
 from polygen.language.make_kernel import check_made
@@ -140,45 +140,29 @@ class _Search:
 
     def kernel_after(self) -> Kernel:
         """Return the kernel with two loops."""
-        kernel, insn, node = self.kernel, self.insn, self.node
-        best, temporaries = self._best()
-        again = {iname: kernel.new_name(iname) for iname in node.inames}
-        first_id = kernel.new_name(f"{insn.id}_best")
-        common = {
-            name: getattr(insn, name)
-            for name in ("within_inames", "predicates", "tags", "location", "happens_after")
-        }
+        insn, node, revision = self.insn, self.node, Revision(self.kernel)
+        best = self._best(revision)
+        again = revision.copies(node.inames)
+        common = {name: getattr(insn, name) for name in ("tags", "happens_after")}
         value = ex.Reduction(_PLAIN[name_of(node.operation)], node.inames, self.compared)
-        stages = [Assignment(first_id, best, value, depends_on=insn.depends_on, **common)]
-        last = first_id
+        first = revision.stage(insn, "best", [best], [value], **common)
+        stages = [first]
         if len(insn.assignees) == 2 and insn.assignees[0] != best:
-            last = kernel.new_name(f"{insn.id}_value")
+            after = frozenset([first.id])
             stages.append(
-                Assignment(
-                    last, insn.assignees[0], best, depends_on=frozenset([first_id]), **common
+                revision.stage(
+                    insn, "value", insn.assignees[:1], [best], depends_on=after, **common
                 )
             )
         renamed = {old: ex.Variable(new) for old, new in again.items()}
         found = ex.Reduction(
             "min", tuple(again.values()), walk.substitute(self._found(best), renamed)
         )
-        stages.append(
-            Assignment(
-                insn.id,
-                insn.assignees[-1],
-                found,
-                depends_on=insn.depends_on | {first_id, last},
-                **common,
-            )
+        after = insn.depends_on.union(stage.id for stage in stages)
+        last = first.copy(
+            id=insn.id, assignee=insn.assignees[-1], expression=found, depends_on=after
         )
-        instructions = [
-            new for old in kernel.instructions for new in (stages if old is insn else [old])
-        ]
-        return kernel.copy(
-            instructions=tuple(instructions),
-            temporaries=(*kernel.temporaries, *temporaries),
-            domains=tuple([d for old in kernel.domains for d in with_duplicates(old, again)]),
-        )
+        return revision.with_stages({insn.id: [*stages, last]})
 
     def _found(self, best: Expression) -> Expression:
         """Return the place of an element, if it is a greatest one, else what is behind all."""
@@ -189,13 +173,12 @@ class _Search:
         (behind,) = identity_of("min", self.dtypes[1:])
         return ex.If(is_best, self.place, behind)
 
-    def _best(self) -> tuple[ex.Variable | ex.Subscript, list[TemporaryVariable]]:
-        """Return where the value is kept, unrounded, and a temporary if it takes one."""
+    def _best(self, revision: Revision) -> ex.Variable | ex.Subscript:
+        """Return where the value is kept, unrounded; in a new temporary if need be."""
         target = self.insn.assignees[0]
         if len(self.insn.assignees) == 2 and self._keeps(ex.name_of(target)):
-            return target, []
-        name = self.kernel.new_name(f"{self.insn.id}_most")
-        return ex.Variable(name), [TemporaryVariable(name, self.dtypes[0])]
+            return target
+        return revision.temporary(f"{self.insn.id}_most", self.dtypes[0])
 
     def _keeps(self, name: str) -> bool:
         """Tell whether a variable is certain to have the type of what is compared."""
