@@ -163,7 +163,7 @@ def test_refused(call: Callable[[], Any], text: str) -> None:
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: lp.split_iname(3, "i", 4), "split_iname was given kernel=3, which is no kernel"),
-    (lambda: lp.split_iname(twice(), "i"), "split_iname cannot be called like this: missing"),
+    (lambda: lp.split_iname(twice(), "i"), "split_iname needs the argument 'inner_length'"),
     (lambda: lp.join_inames(twice(), 3), "given inames=3, which is no text and no collection"),
     (lambda: lp.join_inames(twice(), [3]), "join_inames was given inames="),
     (lambda: lp.rename_inames_in_batch(twice(), ["i"]), "which is no dictionary"),
