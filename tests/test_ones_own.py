@@ -134,10 +134,13 @@ NO_STEPS: list[tuple[Callable[..., Any], str]] = [
     (lambda: None, "<lambda> takes no kernel"),
     (lambda *, kernel: kernel, "<lambda> takes no kernel"),
     (lambda kernel, unsafe: (kernel, unsafe), "has an argument 'unsafe', as every"),
+    (lambda *kernels: kernels, "<lambda> takes arguments that have no names"),
 ]
 
 
-@pytest.mark.parametrize(("function", "text"), NO_STEPS, ids=["none", "by name", "unsafe"])
+@pytest.mark.parametrize(
+    ("function", "text"), NO_STEPS, ids=["none", "by name", "unsafe", "no names"]
+)
 def test_what_can_be_no_transformation(function: Callable[..., Any], text: str) -> None:
     with pytest.raises(InvalidArgument, match=text) as caught:
         pg.transformation(function)

@@ -7,13 +7,9 @@ from typing import Any
 
 import polygen as pg
 from polygen.compat._ours import Ours, making
+from polygen.compat._table import HERE
 from polygen.errors import InvalidArgument
 from polygen.source import caller_location
-
-# What polygen finds out by itself, or needs not know.
-_FOUND = frozenset(
-    ("is_input", "is_output", "is_output_only", "for_atomic", "address_space", "tags", "target")
-)
 
 
 @dataclass(frozen=True)
@@ -141,4 +137,6 @@ def _others(given: dict[str, Any]) -> dict[str, Any]:
             where=caller_location(),
             remedy="use alias_temporaries, which proves that this may be",
         )
-    return {n: v for n, v in given.items() if n not in _FOUND and n != "base_storage"}
+    return {
+        n: v for n, v in given.items() if n not in HERE["GlobalArg"].ignored and n != "base_storage"
+    }

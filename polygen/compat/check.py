@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polygen as pg
-from polygen.compat.inspection import entry
+from polygen.compat._table import entry
 from polygen.inspection.compare.auto_test import Check, Pair
 from polygen.inspection.compare.same_results import is_same
 from polygen.ir.public import public

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import polygen as pg
 from polygen import errors
+from polygen.compat._table import HERE, NOT_HERE
 from polygen.compat.arguments import GlobalArg, GuessedTemporary
 from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
@@ -16,8 +17,6 @@ from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
 
-# Nothing depends on them here.
-_LEFT_OUT = frozenset(("lang_version", "index_dtype", "tags", "default_offset"))
 _PLAIN = frozenset(("name", "assumptions", "loop_priority", "seq_dependencies"))
 
 
@@ -65,7 +64,7 @@ def _made(
 ) -> pg.TranslationUnit:
     given: dict[str, Any] = {
         "name": name,
-        **{n: v for n, v in options.items() if n not in _LEFT_OUT},
+        **{n: v for n, v in options.items() if n not in HERE["make_kernel"].ignored},
     }
     own = {n: v for n, v in given.items() if n in _PLAIN and v is not None}
     if "loop_priority" in own:
@@ -80,7 +79,7 @@ def _made(
         raise InvalidArgument(
             f"make_kernel has no option '{unknown[0]}' here",
             where=caller_location(),
-            remedy="see docs/porting.md",
+            remedy=NOT_HERE.get(f"make_kernel.{unknown[0]}", "see docs/porting.md"),
         )
     with counting(), identities():
         data = _with_shapes(make, domains, instructions, data, own)

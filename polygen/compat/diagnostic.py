@@ -1,6 +1,6 @@
 """Loo.py's families of errors and warnings, and single ones of which polygen has the like."""
 
-from polygen.compat._names import imported as __getattr__
+from polygen.compat._modules import imported as __getattr__
 from polygen.errors import AutomaticTestFailure
 from polygen.errors import DependencyCycle as DependencyCycleFound
 from polygen.errors import PolygenError as LoopyError

@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any
 
 import polygen as pg
+from polygen.compat._table import entry
 from polygen.errors import (
     InvalidArgument,
     NothingMatches,
@@ -22,23 +23,6 @@ from polygen.source import caller_location
 _OF_GRAPHS = frozenset(("callables_table", "iname_cluster", "use_insn_id"))
 
 
-def entry(program: object, entrypoint: str | None = None) -> pg.Kernel:
-    """Return the kernel that is meant: that of this name, or the only entry point.
-
-    Raises:
-        InvalidArgument: if it is none, and no program.
-    """
-    if not isinstance(program, pg.Kernel | pg.TranslationUnit):
-        raise InvalidArgument(
-            f"{program!r} is no kernel and no program",
-            where=caller_location(),
-            remedy="pass what make_kernel returns",
-        )
-    if isinstance(program, pg.Kernel):
-        return program
-    return program.default_entrypoint if entrypoint is None else program[entrypoint]
-
-
 @public
 def find_instructions(
     program: pg.Kernel | pg.TranslationUnit, insn_match: Any
@@ -51,20 +35,6 @@ def find_instructions(
         return list(pg.find_instructions(entry(program), insn_match))
     except (NothingMatches, UnknownArgument, UnknownIname, UnknownInstruction, UnknownName):
         return []
-
-
-@public
-def find_rules_matching(program: pg.Kernel | pg.TranslationUnit, pattern: str) -> tuple[str, ...]:
-    """Return the names of rules; see `polygen.find_rules_matching`."""
-    return pg.find_rules_matching(entry(program), pattern)
-
-
-@public
-def find_padding_multiple(
-    program: pg.Kernel | pg.TranslationUnit, *args: Any, **kwargs: Any
-) -> int:
-    """Return how many neighbours waste little together; see `polygen.find_padding_multiple`."""
-    return pg.find_padding_multiple(entry(program), *args, **kwargs)
 
 
 @public
@@ -97,17 +67,6 @@ def find_unused_axis_tag(
         where=caller_location(),
         remedy="join inames on one axis, or leave one of them a loop",
     )
-
-
-@public
-def get_dot_dependency_graph(
-    kernel: pg.Kernel | pg.TranslationUnit,
-    callables_table: Any = None,  # noqa: ARG001  (kernels know what they call)
-    iname_cluster: bool = True,  # noqa: ARG001  (loops are boxes)
-    use_insn_id: bool = False,  # noqa: ARG001  (instructions are shown with their ids)
-) -> str:
-    """Return the graph of dependencies; see `polygen.get_dot_dependency_graph`."""
-    return pg.get_dot_dependency_graph(entry(kernel))
 
 
 @public
@@ -144,15 +103,3 @@ def t_unit_to_python(
         return text
     preamble, _, body = text.partition("\n\n")
     return preamble, body
-
-
-@public
-def has_schedulable_iname_nesting(program: pg.Kernel | pg.TranslationUnit) -> bool:
-    """Tell whether each iname can be one loop; see `polygen.has_schedulable_iname_nesting`."""
-    return pg.has_schedulable_iname_nesting(entry(program))
-
-
-@public
-def get_iname_duplication_options(program: pg.Kernel | pg.TranslationUnit) -> Any:
-    """Return how it could be; see `polygen.get_iname_duplication_options`."""
-    return pg.get_iname_duplication_options(entry(program))

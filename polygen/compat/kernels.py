@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from polygen.compat._table import NOT_HERE
 from polygen.compat.parts import ATTRIBUTES_OF_INSTRUCTIONS, ATTRIBUTES_OF_PROGRAMS
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.empty import NO_NAMES
@@ -216,26 +217,6 @@ _OF: tuple[tuple[type, Mapping[str, Callable[[Any], Any]]], ...] = (
     (TranslationUnit, ATTRIBUTES_OF_PROGRAMS),
 )
 
-_SETS = "knl.domains holds sets of isl's: knl.domains[0].set"
-_GRID = "generate_code(knl).launches says the grid of each"
-_STATE = "kernels are neither preprocessed nor scheduled: polygen.lower_kernel(knl) shows loops"
-_HINTS = {
-    "applied_iname_rewrites": "knl.history has the steps",
-    "get_constant_iname_length": _SETS,
-    "get_grid_size_upper_bounds": _GRID,
-    "get_grid_size_upper_bounds_as_exprs": _GRID,
-    "get_grid_sizes_for_insn_ids": _GRID,
-    "get_iname_bounds": _SETS,
-    "get_inames_domain": _SETS,
-    "get_leaf_domain_indices": "knl.home_domains has the domain of each iname",
-    "index_dtype": "each size has its type, or 64 bits where these are needed",
-    "linearization": _STATE,
-    "parents_per_domain": "knl.home_domains has the domain of each iname",
-    "schedule": _STATE,
-    "state": _STATE,
-    "symbol_manglers": "use register_symbol_manglers",
-}
-
 
 def _attribute(owner: object, name: str) -> Any:
     for kind, attributes in _OF:
@@ -245,7 +226,7 @@ def _attribute(owner: object, name: str) -> Any:
         name in ATTRIBUTES or hasattr(Kernel, name) or name in Kernel.__match_args__
     )
     hint = "kernels have it: program['name'], or program.default_entrypoint" if of_kernels else ""
-    raise no_attribute(owner, name, hint or _HINTS.get(name, "see docs/porting.md"))
+    raise no_attribute(owner, name, hint or NOT_HERE.get(f"knl.{name}", "see docs/porting.md"))
 
 
 def offer_attributes() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from polygen.compat._names import imported as __getattr__
+from polygen.compat._modules import imported as __getattr__
 from polygen.compat._ours import making
 
 __all__ = [

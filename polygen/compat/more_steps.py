@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
 import polygen as pg
-from polygen.compat.inspection import entry
+from polygen.compat._table import entry
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
@@ -48,19 +48,6 @@ def assignment_to_subst(
         if lhs_name not in entry(new).variables:
             return new
     return pg.assignment_to_subst(kernel, lhs_name, within)
-
-
-@public
-def rename_inames(
-    kernel: _T,
-    old_inames: str | Sequence[str] | AbstractSet[str],
-    new_iname: str,
-    existing_ok: bool = False,
-    within: Any = None,
-    raise_on_domain_mismatch: bool | None = None,  # noqa: ARG001  (it is always refused)
-) -> _T:
-    """Give inames another name; see `polygen.rename_inames`."""
-    return pg.rename_inames(kernel, old_inames, new_iname, existing_ok, within)
 
 
 @public

@@ -6,35 +6,14 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar, cast
 
 import polygen as pg
+from polygen.compat._table import HERE, NOT_HERE
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.source import caller_location
 
 _T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
 
-# Names that differ; and what nothing depends on here: how output looks, and checks that are proofs.
 _OPTIONS = {"write_cl": "write_code", "allow_fp_reordering": "allow_reassociation"}
-_LEFT_OUT = frozenset(
-    (
-        "allow_terminal_colors",
-        "annotate_inames",
-        "check_dep_resolution",
-        "cl_exec_manage_array_events",
-        "enforce_array_accesses_within_bounds",
-        "enforce_variable_access_ordered",
-        "insert_gbarriers",
-        "no_numpy",
-    )
-)
-_EDIT = "write what print(generate_code(knl)) shows into a file, and compile that"
-_TRACE = "print(polygen.lower_kernel(knl)) shows what is executed when"
-_ABSENT = {
-    "disable_global_barriers": "boundaries between launches are found: leave it out",
-    "edit_cl": _EDIT,
-    "edit_code": _EDIT,
-    "trace_assignment_values": _TRACE,
-    "trace_assignments": _TRACE,
-}
 
 
 class Options(dict[str, Any]):
@@ -64,12 +43,14 @@ def set_options(kernel: _T, *args: Any, **kwargs: Any) -> _T:
             given |= dict.fromkeys(_names(part), True)
     given |= kwargs
     for name in given:
-        if name in _ABSENT and given[name]:
-            _refuse(f"there is no option '{name}' here", _ABSENT[name])
-    left_out = _LEFT_OUT | _ABSENT.keys()
-    return pg.set_options(
-        kernel, **{_OPTIONS.get(n, n): v for n, v in given.items() if n not in left_out}
-    )
+        if given[name] and (remedy := NOT_HERE.get(f"set_options.{name}")):
+            _refuse(f"there is no option '{name}' here", remedy)
+    ours = {
+        _OPTIONS.get(n, n): value
+        for n, value in given.items()
+        if n not in HERE["set_options"].ignored and f"set_options.{n}" not in NOT_HERE
+    }
+    return pg.set_options(kernel, **ours)
 
 
 def _names(text: object) -> list[str]:

@@ -8,19 +8,12 @@ from typing import Any, TypeVar
 import islpy as isl
 
 import polygen as pg
-from polygen.compat.inspection import entry
+from polygen.compat._table import entry
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.source import caller_location
 
 _T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
-
-set_temporary_scope = pg.set_temporary_address_space
-tag_data_axes = pg.tag_array_axes
-split_array_axis = pg.split_array_dim
-split_arg_axis = pg.split_array_dim
-set_array_dim_names = pg.set_array_axis_names
-set_loop_priority = pg.prioritize_loops
 
 
 @public
@@ -42,43 +35,6 @@ def add_and_infer_dtypes(
         return pg.infer_unknown_types(pg.add_dtypes(prog, dtype_dict), expect_completion)
     one = add_and_infer_dtypes(prog[kernel_name], dtype_dict, expect_completion)
     return prog.with_kernel(one)
-
-
-@public
-def infer_unknown_types(t_unit: _T, expect_completion: bool = False) -> _T:
-    """Find out types; see `polygen.infer_unknown_types`, where all have to be found."""
-    return pg.infer_unknown_types(t_unit, expect_completion)
-
-
-@public
-def split_iname(
-    kernel: _T,
-    split_iname: str,
-    inner_length: int,
-    *,
-    do_tagged_check: bool = True,  # noqa: ARG001  (tagged inames are never split)
-    **others: Any,
-) -> _T:
-    """Split a loop in two; see `polygen.split_iname`."""
-    return pg.split_iname(kernel, split_iname, inner_length, **others)
-
-
-@public
-def chunk_iname(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
-    kernel: _T,
-    split_iname: str,
-    num_chunks: int,
-    outer_iname: str | None = None,
-    inner_iname: str | None = None,
-    outer_tag: Any = None,
-    inner_tag: Any = None,
-    slabs: tuple[int, int] = (0, 0),
-    do_tagged_check: bool = True,  # noqa: ARG001  (tagged inames are never split)
-    within: Any = None,
-) -> _T:
-    """Split a loop into a number of parts; see `polygen.chunk_iname`."""
-    names, tags = (outer_iname, inner_iname), (outer_tag, inner_tag)
-    return pg.chunk_iname(kernel, split_iname, num_chunks, *names, *tags, slabs, within)
 
 
 @public

@@ -14,7 +14,7 @@ from pymbolic import parse, substitute
 from pymbolic.mapper.dependency import DependencyMapper as _DependencyMapper
 from pymbolic.mapper.substitutor import SubstitutionMapper as _SubstitutionMapper
 
-from polygen.compat._names import imported as __getattr__
+from polygen.compat._modules import imported as __getattr__
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Reduction

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from polygen.compat._table import HERE
 from polygen.errors import InvalidArgument
 from polygen.source import caller_location
 
@@ -60,21 +61,9 @@ def CTarget(**options: Any) -> TargetBase:  # noqa: N802
 
 ExecutableCTarget = CWithGNULibcTarget = ExecutableCWithGNULibcTarget = CTarget
 
-_LEFT_OUT = frozenset(
-    (
-        "atomics_flavor",
-        "compiler",
-        "extern_c",
-        "limit_arg_size_nbytes",
-        "pointer_size_nbytes",
-        "pyopencl_module_name",
-        "use_int8_for_bool",
-    )
-)
-
 
 def _target(name: str, kind: str, options: Mapping[str, Any]) -> TargetBase:
-    if unknown := sorted(options.keys() - _LEFT_OUT):
+    if unknown := sorted(options.keys() - set(HERE[kind].ignored)):
         _refuse(f"{kind} has no option '{unknown[0]}'")
     return TargetBase(name)
 

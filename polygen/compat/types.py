@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polygen import auto
-from polygen.compat._names import imported as __getattr__
+from polygen.compat._modules import imported as __getattr__
 from polygen.compat._ours import making
 from polygen.ir.dtype import to_dtype
 

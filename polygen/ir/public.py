@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
@@ -19,9 +18,10 @@ from typing import (
     get_type_hints,
 )
 
-from polygen.errors import InvalidArgument, did_you_mean
+from polygen.errors import InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir.cached import cached_property
+from polygen.ir.signature import Signature
 from polygen.source import caller_location
 
 _P = ParamSpec("_P")
@@ -65,49 +65,17 @@ def public_class(kind: type[_Made]) -> type[_Made]:
         InvalidArgument: (making an object does) if a call does not fit.
     """
     make: Callable[..., None] = vars(kind)["__init__"]
-    signature = inspect.signature(make)
 
     @functools.wraps(make)
     def checked(self: object, *args: Any, **kwargs: Any) -> None:
         try:
             make(self, *args, **kwargs)
-        except TypeError as error:
-            if _fits(signature, (self, *args), kwargs):
-                raise
-            raise _not_made(type(self).__name__, signature, error, kwargs) from None
+        except TypeError:
+            Signature(make, skipped=1, name=type(self).__name__).by_name(args, kwargs)
+            raise
 
     type.__setattr__(kind, "__init__", checked)
     return kind
-
-
-def _fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError:
-        return False
-    return True
-
-
-def _not_made(
-    name: str, signature: inspect.Signature, error: TypeError, kwargs: Mapping[str, Any]
-) -> InvalidArgument:
-    """Return the error for a call that does not fit a class."""
-    parameters = list(signature.parameters.values())[1:]
-    needed = [p.name for p in parameters if p.default is p.empty]
-    names = [p.name for p in parameters]
-    shown = ", ".join([*needed, *[f"{n}=..." for n in names if n not in needed]])
-    for given in kwargs:
-        if given not in names:
-            return InvalidArgument(
-                f"{name} has no argument '{given}'",
-                where=caller_location(),
-                remedy=f"{did_you_mean(given, names)}; it is {name}({shown})",
-            )
-    return InvalidArgument(
-        f"{name} cannot be made like this: {str(error).partition('() ')[2]}",
-        where=caller_location(),
-        remedy=f"it is {name}({shown})",
-    )
 
 
 class _Interface:
@@ -115,51 +83,25 @@ class _Interface:
         self._function = function
         self._left_out = left_out
         self._name = function.__qualname__.removesuffix(".__init__")
-        self._signature = inspect.signature(function)
-        parameters = self._signature.parameters.values()
-        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        self._positional = [p.name for p in parameters if p.kind in by_position]
-        self._needed = {p.name for p in parameters if p.default is p.empty}
+        self._signature = Signature(function, name=self._name)
 
     @cached_property
     def _allowed(self) -> dict[str, tuple[type, ...]]:
         """The classes that arguments may be of, for those of which annotations say all."""
         # The type of expressions mentions classes by names.
         hints = get_type_hints(self._function, localns=vars(ex))
-        parameters = self._signature.parameters.values()
-        plain = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         found = {
             name: classes_of(hints[name])
-            for name in plain
+            for name in self._signature.parameters
             if name in hints and name not in self._left_out
         }
         return {name: classes for name, classes in found.items() if classes}
 
     def check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        given: Mapping[str, Any] = dict(zip(self._positional, args, strict=False))
-        if kwargs or len(given) < len(args) or not self._needed <= given.keys():
-            try:  # which takes ten times as long
-                given = self._signature.bind(*args, **kwargs).arguments
-            except TypeError as error:
-                raise self._does_not_fit(error, kwargs) from None
+        given = self._signature.by_name(args, kwargs)
         for name, classes in self._allowed.items():
             if name in given and not is_a(given[name], classes):
                 raise no_such(self._name, name, given[name], classes)
-
-    def _does_not_fit(self, error: TypeError, kwargs: Mapping[str, Any]) -> InvalidArgument:
-        parameters = self._signature.parameters
-        for name in kwargs:
-            if name not in parameters:
-                return InvalidArgument(
-                    f"{self._name} has no argument '{name}'",
-                    where=caller_location(),
-                    remedy=did_you_mean(name, parameters.keys() - {"self"}),
-                )
-        return InvalidArgument(
-            f"{self._name} cannot be called like this: {error}",
-            where=caller_location(),
-            remedy=f"it is {self._name}{self._signature}",
-        )
 
 
 def classes_of(hint: Any) -> tuple[type, ...]:

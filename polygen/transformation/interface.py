@@ -12,6 +12,7 @@ from polygen.ir import expression as ex
 from polygen.ir.cached import cached_property
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import no_such
+from polygen.ir.signature import Signature
 from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged
 from polygen.source import caller_location
@@ -28,16 +29,9 @@ class Interface:
         self.name = function.__name__
         self._check_function(function)
         self.is_polygens = str(function.__module__).startswith("polygen.")
-        self._help = f"polygen.{self.name}" if self.is_polygens else self.name
         self._function = function
-        parameters = dict(list(inspect.signature(function).parameters.items())[1:])
-        # A transformation may take names of its choice, as in fix_parameters(knl, n=4).
-        self._any_name = next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), None)
-        named = {n: p for n, p in parameters.items() if n != self._any_name}
-        self._parameters = tuple(named)
-        self._positional = [n for n, p in named.items() if p.kind is not p.KEYWORD_ONLY]
-        self._by_position = [n for n, p in named.items() if p.kind is p.POSITIONAL_ONLY]
-        self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
+        self._help = f"see help({'polygen.' * self.is_polygens}{self.name})"
+        self._signature = Signature(function, skipped=1, name=self.name, remedy=self._help)
 
     def _check_function(self, function: Callable[..., object]) -> None:
         """Check that a function can be made a transformation of."""
@@ -45,6 +39,8 @@ class Interface:
         named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
         if not parameters or parameters[0].kind in named:
             what, remedy = "takes no kernel", f"def {self.name}(kernel, ...)"
+        elif any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            what, remedy = "takes arguments that have no names (*)", "give each of them a name"
         elif any(p.name == "unsafe" for p in parameters):
             what = "has an argument 'unsafe', as every transformation has anyway"
             remedy = "leave it out, or give it another name"
@@ -91,7 +87,7 @@ class Interface:
         Errors of the steps that a user's own function takes begin with its name.
         """
         by_name = dict(arguments)
-        by_position = [by_name.pop(name) for name in self._by_position]
+        by_position = [by_name.pop(name) for name in self._signature.by_position]
         try:
             return self._function(kernel, *by_position, **by_name)
         except UserError as error:
@@ -107,9 +103,13 @@ class Interface:
         """
         if not isinstance(kernel, Kernel):
             raise no_such(self.name, "kernel", kernel, (Kernel,))
-        given = self._by_name(args, kwargs)
+        signature = self._signature
+        given = {**signature.defaults, **signature.by_name(args, kwargs)}
+        given = {name: _kept(given[name]) for name in (*signature.parameters, *kwargs)}
         for name, value in given.items():
-            kind = self._checks.get(name if name in self._parameters else str(self._any_name))
+            kind = self._checks.get(
+                name if name in signature.parameters else str(signature.any_name)
+            )
             if kind is not None and not self._holds(kind, kernel, name, value):
                 raise self._error(f"was given {name}={value!r}, which is not {kind.what}")
         return given
@@ -126,26 +126,6 @@ class Interface:
             return kind.check(kernel, value)
         except MalformedTag as error:
             raise self._error(f"was given {name}={value!r}: {error.what}", error) from None
-
-    def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        most = len(self._positional)
-        if len(args) > most:
-            raise self._error(f"takes {most} positional arguments, not {len(args)}")
-        given = dict(zip(self._positional, args, strict=False))
-        for name, value in kwargs.items():
-            if name not in self._parameters and self._any_name is None:
-                raise self._error(
-                    f"has no argument '{name}'", remedy=did_you_mean(name, self._parameters)
-                )
-            if name in given:
-                raise self._error(f"was given '{name}' twice")
-            given[name] = value
-        for name in self._parameters:
-            if name not in given:
-                if name not in self._defaults:
-                    raise self._error(f"needs the argument '{name}'")
-                given[name] = self._defaults[name]
-        return {name: _kept(given[name]) for name in (*self._parameters, *kwargs)}
 
     def check_start(self, result: Rearranged) -> None:
         """Check that nothing is left out of the proof of a step.
@@ -207,11 +187,7 @@ class Interface:
     def _error(
         self, what: str, cause: InvalidArgument | MalformedTag | None = None, remedy: str = ""
     ) -> InvalidArgument:
-        return InvalidArgument(
-            f"{self.name} {what}",
-            where=caller_location(),
-            remedy=(cause.remedy if cause else remedy) or f"see help({self._help})",
-        )
+        return self._signature.error(what, (cause.remedy if cause else remedy) or "")
 
 
 def _kept(value: Any) -> Any:

@@ -124,7 +124,7 @@ def test_a_close_name_is_suggested() -> None:
         (lambda: pg.replay(made(), 3), "was given history=3, which is no collection"),  # type: ignore[arg-type]
         (lambda: pg.transformation(3), "was given function=3, which is no function"),  # type: ignore[call-overload]
         (lambda: pg.Executor("x"), "Executor was given kernel='x', which is no kernel"),  # type: ignore[arg-type]
-        (lambda: pg.make_kernel("{ : }"), "missing a required argument: 'instructions'"),  # type: ignore[call-arg]
+        (lambda: pg.make_kernel("{ : }"), "make_kernel needs the argument 'instructions'"),  # type: ignore[call-arg]
         (pg.split_iname, "was given kernel=None, which is no kernel"),
         (
             lambda: pg.make_kernel("{ : }", "a[0] = 1", seq_dependencies="yes"),  # type: ignore[arg-type]
@@ -144,18 +144,18 @@ def test_single_calls(call: Callable[[], object], what: str) -> None:
 @pytest.mark.parametrize(
     ("call", "what", "remedy"),
     [
-        (pg.GlobalArg, "missing 1 required positional argument: 'name'", "is GlobalArg(n"),
-        (pg.ConstantArg, "ConstantArg cannot be made", "it is ConstantArg(name, dtype"),
-        (pg.ValueArg, "ValueArg cannot be made", "it is ValueArg(name, dtype=...)"),
-        (pg.TemporaryVariable, "cannot be made like this: missing 1", "(name, dtype=..."),
+        (pg.GlobalArg, "GlobalArg needs the argument 'name'", "is GlobalArg(n"),
+        (pg.ConstantArg, "ConstantArg needs the argument 'name'", "it is ConstantArg(name, dtype"),
+        (pg.ValueArg, "ValueArg needs the argument 'name'", "it is ValueArg(name, dtype=...)"),
+        (pg.TemporaryVariable, "needs the argument 'name'", "(name, dtype=..."),
         (lambda: pg.ValueArg("n", shape=3), "ValueArg has no argument 'shape'", "(name, dtype="),  # type: ignore[call-arg]
         (lambda: pg.GlobalArg("a", dtyp=3), "GlobalArg has no argument 'dtyp'", "mean 'dtype'"),  # type: ignore[call-arg]
-        (lambda: pg.ValueArg("a", 1, 2), "takes from 2 to 3 positional arguments", "ValueArg(name"),  # type: ignore[call-arg]
-        (pg.Assignment, "missing 3 required", "Assignment(id, assignee, expression"),
-        (lambda: pg.Barrier("b"), "missing 1 required positional argument: 'scope'", "Barrier(id"),  # type: ignore[call-arg]
+        (lambda: pg.ValueArg("a", 1, 2), "takes 2 positional arguments, not 3", "ValueArg(name"),  # type: ignore[call-arg]
+        (pg.Assignment, "Assignment needs the argument 'id'", "Assignment(id, assignee, exp"),
+        (lambda: pg.Barrier("b"), "Barrier needs the argument 'scope'", "Barrier(id"),  # type: ignore[call-arg]
         (lambda: pg.NoOp(name="b"), "NoOp has no argument 'name'", "NoOp(id"),  # type: ignore[call-arg]
-        (pg.CInstruction, "CInstruction cannot be made like this", "(iname_exprs, code, read"),
-        (pg.ScalarCallable, "ScalarCallable cannot be", "(signatures, preambles=...)"),
+        (pg.CInstruction, "needs the argument 'iname_exprs'", "(iname_exprs, code, read"),
+        (pg.ScalarCallable, "needs the argument 'signatures'", "(signatures, preambles=...)"),
     ],
 )  # fmt: skip
 def test_what_classes_are_given(call: Callable[[], object], what: str, remedy: str) -> None:

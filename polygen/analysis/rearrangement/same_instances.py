@@ -15,7 +15,6 @@ from polygen.analysis.access.instance_map import (
     mentioned,
 )
 from polygen.analysis.integers.affine_forms import linear_form
-from polygen.analysis.integers.digit_maps import are_plainly_digits
 from polygen.analysis.integers.instance_wording import OTHER_ITERATIONS
 from polygen.analysis.integers.isl_affine import condition_set
 from polygen.errors import InternalError
@@ -119,11 +118,9 @@ def _moved_group(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> 
     """Check that the values of some old inames together, in terms of new ones, are the old ones."""
     others = mentioned(values, values, new.inames)
     before, after = domain_of(old, frozenset(values)), domain_of(new, frozenset(others))
-    if are_plainly_digits(before, after, values, frozenset(others)):
-        return None
     context = old.assumptions.flat
     olds, news = (before.intersect(context), list(values)), (after.intersect(context), others)
-    return _not_bijective(olds, news, values)
+    return not_bijective(olds, news, values)
 
 
 def iname_groups(insn: Instruction) -> Iterator[frozenset[str]]:
@@ -144,7 +141,7 @@ def iname_groups(insn: Instruction) -> Iterator[frozenset[str]]:
 _Points: TypeAlias = tuple[isl.Set, Sequence[str]]  # a flat set, and which of its names are inames
 
 
-def _not_bijective(before: _Points, after: _Points, values: Mapping[str, Expression]) -> str | None:
+def not_bijective(before: _Points, after: _Points, values: Mapping[str, Expression]) -> str | None:
     """Return what is wrong with the map from new points to old ones, or None."""
     (wanted, olds), (relation, news) = before, after
     for iname in olds:

@@ -1,4 +1,7 @@
-"""Variables of which a step changes neither who touches what, nor the order of it."""
+"""Variables of which a step changes neither who touches what, nor the order of it.
+
+It saves 10 to 30 % of the prefetched kernels of benchmarks/code_generation.py.
+"""
 
 from __future__ import annotations
 

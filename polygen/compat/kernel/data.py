@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from polygen import AddressSpace, auto
-from polygen.compat._names import imported as __getattr__
+from polygen.compat._modules import imported as __getattr__
 from polygen.compat._ours import Ours
 from polygen.compat.arguments import (
     ArrayArg,
