@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
 from polygen.ir.layout import Auto, unit
+from polygen.runtime.allocation import span, view
 from polygen.runtime.arguments import Form
+from polygen.runtime.array_library import NUMPY
 from polygen.runtime.arrays import ArrayInfo, describe, rounded_up
+from polygen.runtime.device_image import DeviceImage, HostImage
 from polygen.runtime.distinct import check_distinct
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.opencl import OpenCLArray, Queue, pyopencl
@@ -42,20 +44,35 @@ class Staged:
     def copy_back(self) -> None:
         """Copy the device's elements into the host's array."""
         if self.info.size:
-            self.host[...] = _view(self.flat.get(), self.info)
+            self.host[...] = view(self.flat.get(), self.info)
 
 
-def stage_all(queue: Queue, form: Form, args: Mapping[str, Any]) -> dict[str, Staged]:
+@dataclass(frozen=True)
+class StagedImage:
+    """An image on the device of an array that is only read.
+
+    Attributes:
+        array: the image.
+    """
+
+    array: DeviceImage
+
+    def copy_back(self) -> None:
+        """Do nothing."""
+
+
+def stage_all(queue: Queue, form: Form, args: Mapping[str, Any]) -> dict[str, Staged | StagedImage]:
     """Return copies on the device of all NumPy arrays among the arguments of a call.
 
     Raises:
         ReadOnlyOutput: if one that is written is read-only.
         OverlappingArguments: if one that is written overlaps another: copies would not.
     """
-    staged: dict[str, Staged] = {}
+    staged: dict[str, Staged | StagedImage] = {}
     for arg, needed in check_hosts(form, args):
         staged[arg.name] = stage(queue, arg, args, copy=needed)
-    return staged
+    images = {name: v.on_device() for name, v in args.items() if isinstance(v, HostImage)}
+    return staged | {name: StagedImage(image) for name, image in images.items()}
 
 
 def check_hosts(form: Form, args: Mapping[str, Any]) -> list[tuple[GlobalArg, bool]]:
@@ -74,7 +91,7 @@ def check_hosts(form: Form, args: Mapping[str, Any]) -> list[tuple[GlobalArg, bo
     for arg in on_host:
         value = args[arg.name]
         # What is wrong with an array is said before anything is copied.
-        info = describe(arg, value)
+        info = describe(arg, value, NUMPY)
         if arg.name in written:
             check_distinct(kernel, info)  # copies would be
             if not value.flags.writeable:
@@ -102,12 +119,12 @@ def stage(queue: Queue, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool) 
     array, value = pyopencl().array, args[arg.name]
     info = copied_place(arg, value, args)
     if not copy:
-        flat = array.Array(queue, _span(info), value.dtype)
+        flat = array.Array(queue, span(info), value.dtype)
     elif info.is_row_major and info.offset == 0 and value.flags.c_contiguous:
         flat = array.to_device(queue, value.reshape(-1))
     else:
-        host = np.zeros(_span(info), value.dtype)
-        _view(host, info)[...] = value
+        host = np.zeros(span(info), value.dtype)
+        view(host, info)[...] = value
         flat = array.to_device(queue, host)
     size = value.dtype.itemsize
     staged = array.Array(
@@ -124,7 +141,7 @@ def stage(queue: Queue, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool) 
 
 def copied_place(arg: GlobalArg, value: Any, args: Mapping[str, Any]) -> ArrayInfo:
     """Return where the elements of a copy of a NumPy array are to lie."""
-    given = describe(arg, value)
+    given = describe(arg, value, NUMPY)
     strides = given.strides
     if arg.dim_tags is None:
         step, row_major = 1, [0] * len(given.shape)
@@ -142,12 +159,3 @@ def _offset(arg: GlobalArg, args: Mapping[str, Any]) -> int:
     if isinstance(arg.offset, Auto) or not walk.free_variables(arg.offset) <= args.keys():
         return 0
     return value_of(arg.offset, args)
-
-
-def _span(info: ArrayInfo) -> int:
-    return rounded_up(info.offset + info.reach[1] + 1, info.unit)
-
-
-def _view(flat: Any, info: ArrayInfo) -> Any:
-    strides = [stride * flat.itemsize for stride in info.strides]
-    return as_strided(flat[info.offset :], info.shape, strides)
