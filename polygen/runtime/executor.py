@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -24,7 +23,7 @@ from polygen.runtime.backends import BACKENDS, libraries_of
 from polygen.runtime.copied_calls import run_with_copies
 from polygen.runtime.device_errors import translated
 from polygen.runtime.devices import default_target, elsewhere, place_of, target_of_queue
-from polygen.runtime.events import Finished, checked_events, wait_here
+from polygen.runtime.events import checked_events, wait_here
 from polygen.runtime.host_arrays import (
     Libraries,
     foreign_arrays,
@@ -35,13 +34,10 @@ from polygen.runtime.host_data import host_data
 from polygen.runtime.images import image_names
 from polygen.runtime.opencl import Queue
 from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
-from polygen.runtime.overlap import check_passed, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan
-from polygen.runtime.recording import RECORDERS
-from polygen.runtime.scalars import check_range
 from polygen.runtime.separate import put_together, separate_arguments, taken_apart
 from polygen.runtime.variant import Variant, make_variant
-from polygen.runtime.wrapper import make_wrapper
+from polygen.runtime.wrapped_calls import wrapped_call
 
 # isl and the caches are not made for two threads at once.
 _PREPARING = threading.RLock()
@@ -49,7 +45,6 @@ _MOST_PLANS = 256  # per form; past it, older ones are forgotten
 _MOST_VARIANTS = 64
 
 
-_FINISHED = Finished()
 # The class of a queue; what `type` returns is unknown to checkers, where PyOpenCL's own is.
 _type: Callable[[object], type] = type
 
@@ -289,34 +284,16 @@ class Executor:
 
     def _generate(self, form: Form, backend: Backend) -> Callable[..., Any]:
         """Return the wrapper for calls of a form, as a function."""
-        wrapper = make_wrapper(form, backend.writer)
-        if self.kernel.options.write_wrapper:
-            sys.stdout.write(wrapper.source)
         plans: dict[Any, Plan] = {}
-        namespace: dict[str, Any] = {
-            "pg_plans": plans,
-            "pg_prepare": partial(self._prepare, form, backend, wrapper.plan, plans),
-            "pg_check_apart": partial(check_passed, form.libraries),
-            "pg_check_range": check_range,
-            "pg_finished": _FINISHED,
-            "pg_recorders": RECORDERS,
-            "pg_wait_here": wait_here,
-            "pg_raise_misaligned": raise_misaligned,
-            "pg_raise_read_only": raise_read_only,
-            **backend.names(self._place, form),
-            **{f"pg_dtype_{name}": dtype for name, dtype in form.scalars.items()},
-        }
-        code = compile(wrapper.source, f"<polygen: call of {self.kernel.name}>", "exec")
-        exec(code, namespace)  # noqa: S102  (all names in it are identifiers)
-        call: Callable[..., Any] = namespace["call"]
-        return call
+        prepare = partial(self._prepare, form, backend, plans)
+        return wrapped_call(form, backend, self._place, plans, prepare)
 
     def _prepare(
         self,
         form: Form,
         backend: Backend,
-        wanted: tuple[str, ...],
         plans: dict[Any, Plan],
+        wanted: tuple[str, ...],
         key: Any,
         queue: Queue | None,
         *values: Any,

@@ -22,7 +22,6 @@ from polygen.ir.array import GlobalArg
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
 from polygen.runtime.device_errors import is_fault
-from polygen.runtime.device_image import DeviceImage
 from polygen.runtime.folders import check_room
 from polygen.runtime.pocl_cache import give_folder, kept
 from polygen.source import caller_location
@@ -93,12 +92,6 @@ def _has_room() -> bool:
     except (RuntimeError, NoTemporaryFiles):
         return False
     return os.access(folder, os.W_OK)
-
-
-def is_opencl_array(value: object) -> bool:
-    """Tell whether a value is an array of pyopencl's, or an image, without loading pyopencl."""
-    module = sys.modules.get("pyopencl.array")
-    return module is not None and isinstance(value, module.Array | DeviceImage)
 
 
 def is_image(value: object) -> bool:

@@ -87,7 +87,7 @@ def check_hosts(form: Form, args: Mapping[str, Any]) -> list[tuple[GlobalArg, bo
     """
     kernel = form.kernel
     written = written_arrays(kernel)
-    on_host = [arg for arg in form.arrays if isinstance(args[arg.name], np.ndarray)]
+    on_host = [arg for arg in form.arrays if form.libraries[arg.name] is NUMPY]
     for arg in on_host:
         value = args[arg.name]
         # What is wrong with an array is said before anything is copied.
