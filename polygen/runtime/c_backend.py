@@ -10,6 +10,7 @@ from polygen.runtime.allocation import allocator
 from polygen.runtime.arguments import Call, Form
 from polygen.runtime.backend import Backend
 from polygen.runtime.c_compiler import compiler_command
+from polygen.runtime.c_function import load_function
 from polygen.runtime.c_wrapper import c_writer
 from polygen.runtime.layouts import value_of_hidden
 from polygen.runtime.outputs import is_fully_written
@@ -35,7 +36,9 @@ class _CBackend(Backend):
 
     def plan(self, form: Form, call: Call, variant: Variant, _queue: Any, /) -> dict[str, Any]:
         check_stack(variant.program.launches[0])
-        run = with_memory(variant.c_function, variant.program, call.sizes)
+        if "function" not in variant.kept:
+            variant.kept["function"] = load_function(variant.program)
+        run = with_memory(variant.kept["function"], variant.program, call.sizes)
         plan: dict[str, Any] = {
             "pg_run": run,
             "pg_recorded": recorded_on_host(called(form, call, variant, "c"), run),

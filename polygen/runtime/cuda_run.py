@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from polygen.errors import InternalError, LaunchFailed, OutOfMemory
 from polygen.ir.array import ValueArg
-from polygen.runtime.cuda_driver import Driver, DriverError, driver
+from polygen.runtime.cuda_driver import Driver, driver
 from polygen.runtime.cuda_early import EarlyLaunches
 from polygen.runtime.cuda_graph_memory import GraphMemory
 from polygen.runtime.cuda_graphs import Graphs
@@ -23,6 +23,7 @@ from polygen.runtime.cuda_streams import CudaEvent, Mark
 from polygen.runtime.cuda_times import Stopwatch
 from polygen.runtime.cuda_values import Packed, new_place
 from polygen.runtime.device_array import DeviceMemory
+from polygen.runtime.device_errors import DriverError
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import bytes_of

@@ -12,6 +12,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.runtime.arguments import Call, Form
 from polygen.runtime.backend import Backend, Copy
+from polygen.runtime.device_errors import raise_forked
 from polygen.runtime.events import enqueued_events
 from polygen.runtime.images import with_arrays, with_images
 from polygen.runtime.nvidia_opencl import register_options
@@ -27,11 +28,11 @@ from polygen.runtime.opencl import (
     is_queue,
     pyopencl,
     queue_of,
-    raise_forked,
 )
 from polygen.runtime.opencl_arrays import OPENCL_LIBRARIES, copied, device_allocator, memory_of
 from polygen.runtime.opencl_lacks import check_extensions
 from polygen.runtime.opencl_run import Run, check_local_memory
+from polygen.runtime.opencl_staging import stage_all
 from polygen.runtime.opencl_wrapper import opencl_writer
 from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.place import Place
@@ -39,7 +40,6 @@ from polygen.runtime.plans import called, changing, fixed_values
 from polygen.runtime.pocl import options_for
 from polygen.runtime.scalars import passed_as
 from polygen.runtime.serial_work import warn_of_serial_work
-from polygen.runtime.staging import stage_all
 from polygen.runtime.variant import Variant
 from polygen.runtime.wrapper import Writer
 from polygen.source import caller_location
