@@ -14,9 +14,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType
 from polygen.ir.layout import Auto, element_strides, unit
 from polygen.runtime.arrays import ArrayInfo, rounded_up
-from polygen.runtime.device_errors import is_no_memory, no_memory_for
 from polygen.runtime.evaluate import value_of
-from polygen.runtime.opencl import Queue, pyopencl
 from polygen.source import caller_location
 
 
@@ -82,10 +80,10 @@ def allocator(
         alignment: what the address at which it begins is to be a multiple of, if that is said.
     """
     if alignment is not None:
-        return lambda: _view(aligned(_span(info), dtype, make, alignment), info)
+        return lambda: view(aligned(span(info), dtype, make, alignment), info)
     if info.is_row_major and info.offset == 0:
         return partial(make, info.shape, dtype)
-    return lambda: _view(make(_span(info), dtype), info)
+    return lambda: view(make(span(info), dtype), info)
 
 
 def aligned(count: int, dtype: DType, make: Callable[..., Any], alignment: int | None) -> Any:
@@ -97,38 +95,12 @@ def aligned(count: int, dtype: DType, make: Callable[..., Any], alignment: int |
     return flat[start : start + count * dtype.itemsize].view(dtype)
 
 
-def device_allocator(queue: Queue, info: ArrayInfo, dtype: DType, make: Callable[..., Any]) -> Any:
-    """Return what makes the device's array for an output: see `allocator`."""
-    error_class = pyopencl().Error
-    plain = info.is_row_major and info.offset == 0
-    shape = info.shape if plain else _span(info)
-
-    def new(allocator: Any = None) -> Any:
-        try:
-            flat = make(queue, shape, dtype, allocator=allocator)
-        except error_class as error:
-            if not is_no_memory(error):
-                raise
-            raise no_memory_for(info.name, info.shape, dtype, error) from None
-        if plain:
-            return flat
-        return pyopencl().array.Array(
-            queue,
-            info.shape,
-            dtype,
-            strides=tuple([stride * dtype.itemsize for stride in info.strides]),
-            data=flat.base_data,
-            offset=info.offset * dtype.itemsize,
-            events=flat.events,
-        )
-
-    return new
-
-
-def _span(info: ArrayInfo) -> int:
+def span(info: ArrayInfo) -> int:
+    """Return how many elements the memory of an array has."""
     return rounded_up(info.offset + info.reach[1] + 1, info.unit)
 
 
-def _view(flat: Any, info: ArrayInfo) -> Any:
+def view(flat: Any, info: ArrayInfo) -> Any:
+    """Return an array in memory that is given as an array of one axis."""
     strides = [stride * flat.itemsize for stride in info.strides]
     return as_strided(flat[info.offset :], info.shape, strides)

@@ -30,6 +30,7 @@ from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.lower.hidden import has_auto
 from polygen.runtime.allocation import placed
+from polygen.runtime.array_library import ArrayLibrary
 from polygen.runtime.arrays import ArrayInfo, describe
 from polygen.runtime.distinct import check_distinct
 from polygen.runtime.extents import extent_of
@@ -59,7 +60,7 @@ class Form:
         numpy_scalars: those of them that are passed as NumPy's scalars.
         weak_floats: those of them that are passed as Python's, without a declared type: they
             have the arrays' type, as ``2.5*a`` has the type of ``a`` in NumPy.
-        classes: that of each value that is passed.
+        libraries: that of each array that is passed, in the same order.
     """
 
     kernel: Kernel
@@ -71,7 +72,7 @@ class Form:
     scalars: Mapping[str, DType]
     numpy_scalars: frozenset[str]
     weak_floats: frozenset[str]
-    classes: Mapping[str, type]
+    libraries: Mapping[str, ArrayLibrary]
 
 
 # What calls take in Loo.py besides arguments.
@@ -81,8 +82,19 @@ _OTHERWISE = {
 }
 
 
-def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
-    """Return the form of a call that passes values of these classes.
+def form_of(
+    kernel: Kernel,
+    target: str,
+    classes: Mapping[str, type],
+    libraries: Mapping[str, ArrayLibrary],
+) -> Form:
+    """Return the form of a call.
+
+    Parameters:
+        kernel: what is called.
+        target: where it runs.
+        classes: that of each value that is passed.
+        libraries: that of each value that is an array.
 
     Raises:
         UnknownArgument: if the kernel has no such argument.
@@ -114,17 +126,18 @@ def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
     for array in arrays:
         if array.name not in given and must_be_passed(kernel, array.name):
             raise _missing(kernel, array.name, "an array that it reads")
+    passed = tuple(arg for arg in arrays if arg.name in given)
     return Form(
         kernel,
         target,
         tuple(classes),
-        tuple(arg for arg in arrays if arg.name in given),
+        passed,
         tuple(arg for arg in arrays if arg.name not in given),
         tuple(arg for arg in values if arg.name in given and arg.name in sizes),
         scalars,
         frozenset(name for name in scalars if issubclass(given[name], np.generic)),
         frozenset(a.name for a in values if a.dtype is None and given.get(a.name) is float),
-        given,
+        {arg.name: libraries[arg.name] for arg in passed if arg.name in libraries},
     )
 
 
@@ -192,7 +205,9 @@ def examine(form: Form, values: Mapping[str, Any]) -> Call:
     """
     kernel = form.kernel
     check = not kernel.options.skip_arg_checks
-    arrays = {arg.name: describe(arg, values[arg.name]) for arg in form.arrays}
+    arrays = {
+        arg.name: describe(arg, values[arg.name], form.libraries[arg.name]) for arg in form.arrays
+    }
     if check:
         for arg in form.arrays:
             _check_dtype(kernel, arg, arrays[arg.name])

@@ -18,8 +18,7 @@ from polygen.errors import (
 from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType, computed_in
 from polygen.ir.layout import unit
-from polygen.runtime.cuda_arrays import check_plain, is_cuda_array, seen
-from polygen.runtime.opencl import is_opencl_array
+from polygen.runtime.array_library import ArrayLibrary
 from polygen.source import caller_location
 
 _KINDS = "biufc"
@@ -78,15 +77,24 @@ def rounded_up(count: int, step: int) -> int:
     return -(-count // step) * step
 
 
-def check_array(arg: GlobalArg, value: object) -> None:
-    """Raise WrongArgumentType if a value is no array that can be passed."""
-    is_array = isinstance(value, np.ndarray) or is_opencl_array(value) or is_cuda_array(value)
-    if not is_array or isinstance(value, np.ma.MaskedArray):
+def check_array(arg: GlobalArg, value: object, library: ArrayLibrary | None) -> ArrayLibrary:
+    """Return the library of an array that can be passed.
+
+    Raises:
+        WrongArgumentType: if a value is none.
+    """
+    if library is None or not library.is_passed(value):
         raise _not_an_array(arg, value)
+    return library
 
 
-def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
+def describe(arg: GlobalArg, value: Any, library: ArrayLibrary) -> ArrayInfo:
     """Return what there is to know of an array that was passed.
+
+    Parameters:
+        arg: what it was passed for.
+        value: the array.
+        library: its library.
 
     Raises:
         WrongArgumentType: if it is no array, or its elements are no numbers.
@@ -94,11 +102,10 @@ def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
         WrongStrides: if they do not lie at multiples of their size from each other.
         MisalignedArray: if the first does not lie at a multiple of their size in its buffer.
     """
-    check_array(arg, value)
-    if is_cuda_array(value):
-        check_plain(arg.name, value)
-        value = seen(value)
-    dtype: DType = value.dtype
+    check_array(arg, value, library)
+    library.check(arg.name, value)
+    seen = library.seen(value)
+    dtype: DType = seen.dtype
     if computed_in(dtype).kind not in _KINDS or dtype.itemsize > 16:
         raise WrongArgumentType(
             f"argument '{arg.name}' is an array of {dtype}, which is no type of numbers that "
@@ -112,22 +119,9 @@ def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
             where=caller_location(),
             remedy="convert it: array.astype(array.dtype.newbyteorder('='))",
         )
-    strides, offset = _places(arg, value, dtype.itemsize)
-    shape, in_buffer = tuple(value.shape), is_opencl_array(value)
-    return ArrayInfo(arg.name, dtype, shape, strides, offset, unit(arg), in_buffer)
-
-
-def _places(arg: GlobalArg, value: Any, size: int) -> tuple[tuple[int, ...], int]:
-    strides: tuple[int, ...] = tuple(value.strides)
-    # Along an axis with one subscript, the stride is of no consequence.
-    if any(s % size for s, extent in zip(strides, value.shape, strict=True) if extent > 1):
-        raise WrongStrides(
-            f"argument '{arg.name}' has strides of {strides} bytes, which are not all "
-            f"multiples of its elements' size, {size}",
-            where=caller_location(),
-            remedy="pass a copy: array.copy()",
-        )
-    offset = value.offset if is_opencl_array(value) else 0
+    shape, size = tuple(seen.shape), dtype.itemsize
+    strides = _in_elements(arg, shape, tuple(seen.strides), size)
+    offset = library.offset(value)
     if offset % size:
         raise MisalignedArray(
             f"argument '{arg.name}' begins {offset} bytes into its buffer, which is no multiple "
@@ -135,7 +129,21 @@ def _places(arg: GlobalArg, value: Any, size: int) -> tuple[tuple[int, ...], int
             where=caller_location(),
             remedy="pass a copy: array.copy()",
         )
-    return tuple(stride // size for stride in strides), offset // size
+    return ArrayInfo(arg.name, dtype, shape, strides, offset // size, unit(arg), library.in_buffer)
+
+
+def _in_elements(
+    arg: GlobalArg, shape: tuple[int, ...], strides: tuple[int, ...], size: int
+) -> tuple[int, ...]:
+    # Along an axis with one subscript, the stride is of no consequence.
+    if any(s % size for s, extent in zip(strides, shape, strict=True) if extent > 1):
+        raise WrongStrides(
+            f"argument '{arg.name}' has strides of {strides} bytes, which are not all "
+            f"multiples of its elements' size, {size}",
+            where=caller_location(),
+            remedy="pass a copy: array.copy()",
+        )
+    return tuple([stride // size for stride in strides])
 
 
 def _not_an_array(arg: GlobalArg, value: Any) -> WrongArgumentType:

@@ -6,16 +6,18 @@ None of these libraries is loaded here: if one is not, nobody can pass an array 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygen.errors import WrongArgumentType
+from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType, is_bfloat16, to_dtype
+from polygen.runtime.array_library import HOST, ArrayLibrary, has_host_protocol
 from polygen.runtime.cuda_seen import (
     SeenArray,
     is_dlpack_on_gpu,
@@ -25,35 +27,12 @@ from polygen.runtime.cuda_seen import (
 from polygen.runtime.device_array import DeviceArray, DeviceMemory, on_host
 from polygen.source import caller_location
 
-
-def to_host(value: Any, stream: int = 0) -> Any:
-    """Return a device's array as NumPy's, with the same strides."""
-    return on_host(seen(value), stream)
-
-
-# --- the libraries
+# Returns a function of a device that tells on which stream a library works there, and what text
+# makes an address of that.
+_Stream: TypeAlias = "tuple[Callable[[], Callable[[int], Any]], str]"
 
 
-@dataclass(frozen=True)
-class ArrayClass:
-    """How arrays of a library are asked: Python text, of the array's name.
-
-    Attributes:
-        key: what tells apart calls for which something else is to be done.
-        address: where the first element is.
-        stream: returns a function of a device that tells on which stream the library works there,
-            and what text makes an address of that.
-        empty: a function that makes an array like one of its: of that, shape, type, strides in
-            bytes, bytes before its first element, and the stream on which it is used.
-        seen: a function of an array and a stream that returns what `key` and `address` are asked
-            of, if not the array.
-    """
-
-    key: tuple[str, ...]
-    address: str
-    stream: tuple[Callable[[], Callable[[int], Any]], str]
-    empty: Callable[[Any, tuple[int, ...], DType, tuple[int, ...], int, int], Any]
-    seen: Callable[[Any, int], SeenArray] | None = None
+# --- what libraries do
 
 
 def _cupy_stream() -> Callable[[int], Any]:
@@ -93,12 +72,12 @@ def _stream_of_cupy(address: int) -> Any:
     """Return CuPy's stream at an address; what newer versions have for it warns of the older."""
     streams: Any = sys.modules["cupy"].cuda
     if hasattr(streams.Stream, "from_external"):
-        return streams.Stream.from_external(_Stream(address))
+        return streams.Stream.from_external(_Pointer(address))
     return streams.ExternalStream(address)
 
 
 @dataclass(frozen=True)
-class _Stream:
+class _Pointer:
     """A stream as libraries ask for it."""
 
     address: int
@@ -126,20 +105,6 @@ def _empty_torch(
     return flat.as_strided(shape, [s // size for s in strides], before // size)
 
 
-def _empty(
-    _like: Any,
-    shape: tuple[int, ...],
-    dtype: DType,
-    strides: tuple[int, ...],
-    before: int,
-    stream: int,
-) -> Any:
-    memory = DeviceMemory(before + bytes_between(shape, dtype, strides))
-    found = DeviceArray(memory, shape, dtype, strides, before)
-    found.stream = stream
-    return found
-
-
 def bytes_between(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...]) -> int:
     """Return how many bytes lie from the first element of an array to the last."""
     if 0 in shape:
@@ -147,116 +112,218 @@ def bytes_between(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...]
     return sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
 
 
-def _seen_torch(value: Any) -> SeenArray:
-    dtype = numpy_dtype(value.dtype)
-    strides = tuple([stride * dtype.itemsize for stride in value.stride()])
-    return SeenArray(dtype, tuple(value.shape), strides, int(value.data_ptr()))
+# --- the libraries
 
 
-_CUPY = ArrayClass(
-    ("{0}.dtype", "{0}.shape", "{0}.strides", "{0}.data.device_id"),
-    "{0}.data.ptr",
-    (_cupy_stream, "{0}.ptr"),
-    _empty_cupy,
-)
-_TORCH = ArrayClass(
-    (
+class CudaLibrary(ArrayLibrary):
+    """How arrays of a library are asked in wrappers of calls: Python text, of the array's name.
+
+    Attributes:
+        key: what tells apart calls for which something else is to be done.
+        place: where the first element is.
+        stream: on which stream the library works.
+        is_seen: whether `key` and `place` are asked of what `seen_on` returns, not of the array.
+    """
+
+    key: tuple[str, ...] = ("{0}.dtype", "{0}.shape", "{0}.strides")
+    place: str = "{0}.address"
+    stream: _Stream = (_no_stream, "{0}")
+    is_seen: bool = False
+
+    def home(self, _value: Any, /) -> str | None:
+        """Return that it is in a GPU's memory."""
+        return "cuda"
+
+    def seen(self, value: Any, /) -> SeenArray:
+        """Return what there is to know of an array."""
+        return self.seen_on(value, 0)
+
+    def seen_on(self, value: Any, stream: int, /) -> SeenArray:
+        """Return what there is to know of an array that is to be used on a stream."""
+        raise NotImplementedError
+
+    def address(self, value: Any, /) -> int:
+        """Return where an array begins."""
+        return self.seen(value).address
+
+    def in_memory(self, value: Any, /) -> Any:
+        """Return what NumPy takes for an array at the same place."""
+        return self.seen(value)
+
+    def to_host(self, _arg: GlobalArg, value: Any, /) -> Any:
+        """Return an array as NumPy's, with the same strides."""
+        return on_host(self.seen(value), 0)
+
+    def device(self, _value: Any, /) -> int | None:
+        """Return the number of the device that an array is on; None if nobody says."""
+        return None
+
+    def empty(
+        self,
+        _like: Any,
+        shape: tuple[int, ...],
+        dtype: DType,
+        strides: tuple[int, ...],
+        before: int,
+        stream: int,
+        /,
+    ) -> Any:
+        """Return a new array like one of the library's; here, it is polygen's.
+
+        Parameters:
+            like: that array.
+            shape: its extents.
+            dtype: the type of its elements.
+            strides: in bytes.
+            before: how many bytes of its memory come before its first element.
+            stream: where it is used.
+        """
+        memory = DeviceMemory(before + bytes_between(shape, dtype, strides))
+        found = DeviceArray(memory, shape, dtype, strides, before)
+        found.stream = stream
+        return found
+
+
+class _Polygen(CudaLibrary):
+    """Those that polygen allocated."""
+
+    def knows(self, value: Any, /) -> bool:
+        return isinstance(value, DeviceArray)
+
+    def seen_on(self, value: Any, _stream: int, /) -> SeenArray:
+        return SeenArray(value.dtype, value.shape, value.strides, value.address)
+
+
+class _CuPy(CudaLibrary):
+    """CuPy's."""
+
+    key = (*CudaLibrary.key, "{0}.data.device_id")
+    place = "{0}.data.ptr"
+    stream = (_cupy_stream, "{0}.ptr")
+
+    def knows(self, value: Any, /) -> bool:
+        return _is_of("cupy", "ndarray", value)
+
+    def seen_on(self, value: Any, _stream: int, /) -> SeenArray:
+        return SeenArray(value.dtype, value.shape, value.strides, int(value.data.ptr))
+
+    def device(self, value: Any, /) -> int:
+        return int(value.data.device_id)
+
+    def empty(self, *arguments: Any) -> Any:
+        return _empty_cupy(*arguments)
+
+
+class _PyTorch(CudaLibrary):
+    """PyTorch's, which may be in the host's memory as well."""
+
+    key = (
         *("{0}.dtype", "{0}.shape", "{0}.stride()", "{0}.get_device()"),
         *("{0}.is_conj()", "{0}.is_neg()", "{0}.requires_grad"),
-    ),
-    "{0}.data_ptr()",
-    (_torch_stream, "{0}"),
-    _empty_torch,
-)
-NO_STREAM = (_no_stream, "{0}")
-POLYGEN = ArrayClass(("{0}.dtype", "{0}.shape", "{0}.strides"), "{0}.address", NO_STREAM, _empty)
-_OTHER = replace(POLYGEN, seen=seen_by_interface)
-_DLPACK = replace(POLYGEN, seen=seen_by_dlpack)
-_KNOWN: Mapping[tuple[str, str], ArrayClass] = {
-    ("cupy", "ndarray"): _CUPY,
-    ("torch", "Tensor"): _TORCH,
-}
+    )
+    place = "{0}.data_ptr()"
+    stream = (_torch_stream, "{0}")
+
+    def knows(self, value: Any, /) -> bool:
+        return _is_of("torch", "Tensor", value)
+
+    def home(self, value: Any, /) -> str | None:
+        if not value.is_cuda:
+            return HOST
+        return "cuda" if value.layout is sys.modules["torch"].strided else None
+
+    def may_be_on_host(self, _value: Any, /) -> bool:
+        return True
+
+    def check(self, name: str, value: Any, /) -> None:
+        """Refuse tensors that are to be conjugated or negated, and those with derivatives."""
+        lazy = [
+            (value.is_conj(), "is still to be conjugated", "resolve_conj"),
+            (value.is_neg(), "is still to be negated", "resolve_neg"),
+            (value.requires_grad, "requires a gradient, which calls do not compute", "detach"),
+        ]
+        for found, what, method in lazy:
+            if found:
+                raise WrongArgumentType(
+                    f"argument '{name}' is a tensor that {what}",
+                    where=caller_location(),
+                    remedy=f"pass {name}.{method}()",
+                )
+
+    def seen_on(self, value: Any, _stream: int, /) -> SeenArray:
+        dtype = numpy_dtype(value.dtype)
+        strides = tuple([stride * dtype.itemsize for stride in value.stride()])
+        return SeenArray(dtype, tuple(value.shape), strides, int(value.data_ptr()))
+
+    def device(self, value: Any, /) -> int:
+        return int(value.get_device())
+
+    def empty(self, *arguments: Any) -> Any:
+        return _empty_torch(*arguments)
+
+    def view(self, value: Any, /) -> Any:
+        torch = sys.modules["torch"]
+        if value.dtype is torch.bfloat16:  # which NumPy itself does not have
+            return value.view(torch.int16).numpy().view(to_dtype("bfloat16"))
+        return value.numpy()
+
+    def handed_over(self, _like: Any, _name: str, array: Any, /) -> Any:
+        torch = sys.modules["torch"]
+        if is_bfloat16(array.dtype):
+            return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        return torch.from_numpy(array)
+
+
+class _Interface(CudaLibrary):
+    """Those of any other library that have `__cuda_array_interface__`."""
+
+    is_seen = True
+
+    def knows(self, value: Any, /) -> bool:
+        return hasattr(value.__class__, _INTERFACE)
+
+    def home(self, value: Any, /) -> str:
+        return "cuda" if hasattr(value, _INTERFACE) else HOST
+
+    def may_be_on_host(self, value: Any, /) -> bool:
+        return has_host_protocol(value)
+
+    def seen_on(self, value: Any, stream: int, /) -> SeenArray:
+        return seen_by_interface(value, stream)
+
+
+class _DLPack(CudaLibrary):
+    """Those of any other library that have DLPack: in a GPU's memory, or the host's."""
+
+    is_seen = True
+
+    def knows(self, value: Any, /) -> bool:
+        return hasattr(value.__class__, "__dlpack_device__")
+
+    def home(self, value: Any, /) -> str:
+        return "cuda" if is_dlpack_on_gpu(value) else HOST
+
+    def may_be_on_host(self, value: Any, /) -> bool:
+        return has_host_protocol(value)
+
+    def seen_on(self, value: Any, stream: int, /) -> SeenArray:
+        return seen_by_dlpack(value, stream)
+
+    def device(self, value: Any, /) -> int:
+        return int(value.__dlpack_device__()[1])
 
 
 _INTERFACE = "__cuda_array_interface__"
 
 
-def array_class(kind: type) -> ArrayClass | None:
-    """Return how arrays of a class are asked; None if a class has none on a GPU."""
-    if kind is DeviceArray:
-        return POLYGEN
-    for (module, name), found in _KNOWN.items():
-        loaded = sys.modules.get(module)
-        known = getattr(loaded, name, None)
-        if known is not None and issubclass(kind, known):
-            return found
-    if hasattr(kind, _INTERFACE):
-        return _OTHER
-    return _DLPACK if hasattr(kind, "__dlpack_device__") else None
+def _is_of(module: str, name: str, value: Any) -> bool:
+    known = getattr(sys.modules.get(module), name, None)
+    return known is not None and isinstance(value, known)
 
 
-def is_cuda_array(value: object) -> bool:
-    """Tell whether a value is an array in a GPU's memory."""
-    if isinstance(value, np.ndarray | np.generic):
-        return False
-    kind: type[Any] = type(value)
-    found = array_class(kind)
-    if found is _TORCH:
-        tensor: Any = value
-        return bool(tensor.is_cuda and tensor.layout is sys.modules["torch"].strided)
-    # Arrays of one class may be anywhere.
-    if found is _DLPACK:
-        return is_dlpack_on_gpu(value)
-    return found is not None and (found is not _OTHER or hasattr(value, _INTERFACE))
-
-
-def seen(value: Any) -> SeenArray:
-    """Return what there is to know of an array in a GPU's memory."""
-    kind: type[Any] = value.__class__
-    found = array_class(kind)
-    if found is _TORCH:
-        return _seen_torch(value)
-    if found is _CUPY:
-        return SeenArray(value.dtype, value.shape, value.strides, int(value.data.ptr))
-    if found is POLYGEN:
-        return SeenArray(value.dtype, value.shape, value.strides, value.address)
-    assert found is not None
-    assert found.seen is not None
-    return found.seen(value, 0)
-
-
-def check_plain(name: str, value: Any) -> None:
-    """Check that the memory of an array in a GPU's has its elements, and all that it stands for.
-
-    Raises:
-        WrongArgumentType: if it is a tensor of PyTorch's that is to be conjugated or negated when
-            it is read, or one through which derivatives are taken.
-    """
-    if array_class(value.__class__) is not _TORCH:
-        return
-    lazy = [
-        (value.is_conj(), "is still to be conjugated", "resolve_conj"),
-        (value.is_neg(), "is still to be negated", "resolve_neg"),
-        (value.requires_grad, "requires a gradient, which calls do not compute", "detach"),
-    ]
-    for found, what, method in lazy:
-        if found:
-            raise WrongArgumentType(
-                f"argument '{name}' is a tensor that {what}",
-                where=caller_location(),
-                remedy=f"pass {name}.{method}()",
-            )
-
-
-def device_of(value: Any) -> int | None:
-    """Return the number of the device that an array is on; None if its library does not say."""
-    kind: type[Any] = value.__class__
-    found = array_class(kind)
-    if found is _TORCH:
-        return int(value.get_device())
-    if found is _DLPACK:
-        return int(value.__dlpack_device__()[1])
-    return int(value.data.device_id) if found is _CUPY else None
+POLYGEN = _Polygen()
+# Protocols come last: libraries that are known by name have them, too.
+CUDA_LIBRARIES = (POLYGEN, _CuPy(), _PyTorch(), _Interface(), _DLPack())
 
 
 # --- types of PyTorch's

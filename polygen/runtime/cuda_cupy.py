@@ -7,8 +7,9 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
-from polygen.runtime.cuda_driver import Driver, DriverError
+from polygen.runtime.cuda_driver import Driver
 from polygen.runtime.cuda_library import DriverItself
+from polygen.runtime.device_errors import DriverError
 
 # They say nothing of their types.
 cupy: Any = import_module("cupy")

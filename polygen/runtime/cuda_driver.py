@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from polygen.errors import DeviceLacks, NoDevice
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
+from polygen.runtime.device_errors import DriverError
 from polygen.source import caller_location
 from polygen.targets.programs.program import Program
 
@@ -22,26 +23,6 @@ _REMEDY = "pip install 'polygen[cuda]', on a machine with an NVIDIA GPU and its 
 _UPDATE = "is the driver as new as NVRTC, and is there memory left on the device?"
 # Functions that a user's text defines without saying where they run are for the device.
 _OPTIONS = ("-default-device", "--std=c++17")
-
-
-_FATAL = frozenset({214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719})
-
-
-class DriverError(Exception):
-    """What the driver says.
-
-    Attributes:
-        code: CUDA's number for it; 0 if that is not known.
-    """
-
-    def __init__(self, message: str, code: int = 0) -> None:
-        super().__init__(message)
-        self.code = code
-
-    @property
-    def is_fatal(self) -> bool:
-        """Whether the context can do nothing any more."""
-        return self.code in _FATAL
 
 
 class Driver(Protocol):

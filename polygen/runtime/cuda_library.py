@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from polygen.runtime.cuda_driver import DriverError
+from polygen.runtime.device_errors import DriverError
 
 _MAY_BEGIN_EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED

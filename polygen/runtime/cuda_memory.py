@@ -13,12 +13,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType
 from polygen.runtime.arguments import Form
 from polygen.runtime.arrays import ArrayInfo
-from polygen.runtime.cuda_arrays import (
-    POLYGEN,
-    ArrayClass,
-    bytes_between,
-    seen,
-)
+from polygen.runtime.cuda_arrays import CudaLibrary, bytes_between
 from polygen.runtime.cuda_driver import driver
 from polygen.runtime.device_array import DeviceArray, DeviceMemory
 from polygen.runtime.device_errors import is_no_memory, no_memory_for
@@ -26,30 +21,29 @@ from polygen.runtime.staging import check_hosts, copied_place
 
 
 def cuda_allocator(
-    like: ArrayClass | None, info: ArrayInfo, dtype: DType, *, cleared: bool
+    like: CudaLibrary, info: ArrayInfo, dtype: DType, *, cleared: bool
 ) -> Callable[[Any, int], Any]:
     """Return what makes a device's array for an output, like one that is passed, on a stream.
 
     Parameters:
-        like: how arrays like that are asked; None for polygen's own.
+        like: the library of that.
         info: where its elements are to lie.
         dtype: their type.
         cleared: whether they are to be 0.
     """
     strides = tuple([stride * dtype.itemsize for stride in info.strides])
     before = info.offset * dtype.itemsize
-    empty = (like or POLYGEN).empty
 
     def new(array: Any, stream: int) -> Any:
         try:
-            found = empty(array, info.shape, dtype, strides, before, stream)
+            found = like.empty(array, info.shape, dtype, strides, before, stream)
         except Exception as error:
             if not is_no_memory(error):
                 raise
             raise no_memory_for(info.name, info.shape, dtype, error) from None
         if cleared:
             size = before + bytes_between(info.shape, dtype, strides)
-            driver().clear(seen(found).address - before, size, stream)
+            driver().clear(like.address(found) - before, size, stream)
         return found
 
     return new
@@ -62,15 +56,17 @@ class StagedOnGpu:
     Attributes:
         host: the array that it is a copy of.
         array: the copy, with the same shape.
+        stream: where it is used.
     """
 
     host: Any
     array: DeviceArray
+    stream: int
 
-    def copy_back(self, stream: int) -> None:
+    def copy_back(self) -> None:
         """Copy the device's elements into the host's array, after what was started before."""
         if self.host.size:
-            self.host[...] = self.array.get(stream)
+            self.host[...] = self.array.get(self.stream)
 
 
 def stage_on_gpu(stream: int, form: Form, args: Mapping[str, Any]) -> dict[str, StagedOnGpu]:
@@ -98,4 +94,4 @@ def _staged(stream: int, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool)
         host = np.zeros(count, value.dtype)
         as_strided(host[info.offset :], info.shape, strides)[...] = value
         driver().copy(memory.address, host.ctypes.data, host.nbytes, stream, to_host=False)
-    return StagedOnGpu(value, array)
+    return StagedOnGpu(value, array, stream)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from polygen.runtime.cuda_driver import Driver, DriverError
+from polygen.runtime.cuda_driver import Driver
 from polygen.runtime.cuda_library import DriverItself
+from polygen.runtime.device_errors import DriverError
 
 # They say nothing of their types.
 cu: Any = import_module("cuda.bindings.driver")

@@ -15,16 +15,14 @@ from weakref import WeakKeyDictionary
 
 from polygen.errors import InternalError, LaunchFailed, OutOfMemory
 from polygen.ir.array import ValueArg
-from polygen.runtime.arguments import Form
-from polygen.runtime.cuda_arrays import NO_STREAM, array_class
-from polygen.runtime.cuda_driver import Driver, DriverError, driver
+from polygen.runtime.cuda_driver import Driver, driver
 from polygen.runtime.cuda_graph_memory import GraphMemory
 from polygen.runtime.cuda_graphs import Graphs
-from polygen.runtime.cuda_streams import CudaEvent, Mark, event_address, stream_of
+from polygen.runtime.cuda_streams import CudaEvent, Mark
 from polygen.runtime.cuda_times import Stopwatch
 from polygen.runtime.cuda_values import Packed, new_place
-from polygen.runtime.device_array import DeviceMemory, wait_on_stream
-from polygen.runtime.events import wait_here
+from polygen.runtime.device_array import DeviceMemory
+from polygen.runtime.device_errors import DriverError
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import bytes_of
@@ -251,33 +249,6 @@ class _Prepared:
     handle: int
     kept: Any
     addresses: int
-
-
-def cuda_names(form: Form) -> dict[str, Any]:
-    """Return what the wrapper of a call on a GPU calls by name."""
-    names: dict[str, Any] = {
-        "pg_device": driver().device,
-        "pg_no_stream": NO_STREAM[0](),
-        "pg_stream_of": stream_of,
-        "pg_wait_on": _wait_on,
-        "pg_wait_on_stream": wait_on_stream,
-    }
-    for arg in form.arrays:
-        found = array_class(form.classes[arg.name])
-        assert found is not None
-        names[f"pg_stream_{arg.name}"] = found.stream[0]()
-        names[f"pg_see_{arg.name}"] = found.seen
-    return names
-
-
-def _wait_on(stream: int, event: Any) -> None:
-    """Let a stream wait for an event of CUDA's; wait for any other here."""
-    if isinstance(event, CudaEvent):
-        wait_on_stream(stream, event.stream)
-    elif (address := event_address(event)) is not None:
-        driver().wait_for_event(stream, address)
-    else:
-        wait_here(event)
 
 
 class _Limits:

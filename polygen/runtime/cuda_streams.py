@@ -7,8 +7,8 @@ from operator import attrgetter
 from typing import Any, cast
 
 from polygen.errors import WrongArgumentType
-from polygen.runtime.cuda_driver import DriverError, driver
-from polygen.runtime.device_errors import driver_error
+from polygen.runtime.cuda_driver import driver
+from polygen.runtime.device_errors import DriverError, driver_error
 from polygen.source import caller_location
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from polygen.ir.dtype import DType
-from polygen.runtime.cuda_driver import DriverError, driver
-from polygen.runtime.device_errors import is_no_memory, no_memory
+from polygen.runtime.cuda_driver import driver
+from polygen.runtime.device_errors import DriverError, is_no_memory, no_memory
 from polygen.runtime.dlpack import CUDA, Placed, capsule_of
 
 _DEFAULT_STREAM = 1  # what `__cuda_array_interface__` and DLPack call it

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
-from polygen.errors import KernelFault, LaunchFailed, OutOfMemory, UserError
+from polygen.errors import KernelFault, LaunchFailed, NoDevice, OutOfMemory, UserError
 from polygen.ir.dtype import DType
-from polygen.runtime.cuda_driver import DriverError
 from polygen.source import caller_location
 
 _NO_MEMORY = 2
+_FATAL = frozenset({214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719})
 # What NVIDIA's OpenCL says after a kernel has failed: at first, and later.
 _ILLEGAL_ACCESS = -9999
 _LATER = {
@@ -27,6 +27,23 @@ _FIND_IT = (
     "in a new process: CUDA_LAUNCH_BLOCKING=1 lets the call fail that is at fault, "
     "compute-sanitizer shows the access, and check_assumptions=True checks a call's data first"
 )
+
+
+class DriverError(Exception):
+    """What CUDA's driver says.
+
+    Attributes:
+        code: CUDA's number for it; 0 if that is not known.
+    """
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the context can do nothing any more."""
+        return self.code in _FATAL
 
 
 def translated(kernel: str, error: Exception) -> UserError | None:
@@ -114,4 +131,15 @@ def _refused(kernel: str, error: Exception) -> LaunchFailed:
         f"the device refused what a call of kernel '{kernel}' asks for: {error}",
         where=caller_location(),
         remedy="do all arrays belong to the device, and is there memory for what is new?",
+    )
+
+
+def raise_forked() -> NoReturn:
+    """Raise NoDevice: a call would wait forever for threads that only the parent has."""
+    raise NoDevice(
+        "OpenCL cannot be used in this process: it was forked off one that uses it, and the "
+        "driver's threads are left behind there",
+        where=caller_location(),
+        remedy="start processes that begin anew, multiprocessing.get_context('spawn'); or fork "
+        "before OpenCL is used; or run on C here: kernel.executor('c')",
     )

@@ -2,57 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from polygen.errors import InvalidArgument, NoDevice, WrongDevice
+from polygen.errors import InvalidArgument, NoDevice, WrongArgumentType, WrongDevice
 from polygen.ir.kernel import Kernel
 from polygen.ir.options import TARGET_NAMES
 from polygen.ir.public import public
-from polygen.runtime.c_compiler import compiler_command
-from polygen.runtime.opencl import (
-    Context,
-    Queue,
-    default_context,
-    has_device,
-    is_context,
-    is_device,
-    is_queue,
-    pyopencl,
-    queue_of,
-)
+from polygen.runtime.backends import BACKENDS
+from polygen.runtime.place import Place
 from polygen.source import caller_location
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an executor runs.
-
-    Attributes:
-        target: ``"c"``, ``"opencl"``, ``"cuda"``, or None if the arguments of each call decide.
-        context: the only context, or None for any.
-        queue: where to enqueue if a call does not say, or None.
-    """
-
-    target: str | None = None
-    context: Context | None = None
-    queue: Queue | None = None
-
-    def default_queue(self) -> Queue:
-        """Return the queue for a call that has neither a queue nor a device's array."""
-        if self.queue is not None:
-            return self.queue
-        return queue_of(default_context() if self.context is None else self.context)
-
-    def check_context(self, kernel: Kernel, context: Context) -> None:
-        """Raise WrongDevice if this is not the executor's context."""
-        if self.context is not None and context != self.context:
-            raise WrongDevice(
-                f"an executor of kernel '{kernel.name}' for {self.context.devices} was called "
-                f"with a queue or an array of another context, for {context.devices}",
-                where=caller_location(),
-                remedy="use kernel.executor(queue) of that queue",
-            )
 
 
 def place_of(kernel: Kernel, device: Any) -> Place:
@@ -78,12 +36,9 @@ def _place(kernel: Kernel, device: Any) -> Place:
         if device not in (None, *TARGET_NAMES):
             raise _no_device(kernel, device)
         return Place(device)
-    if is_queue(device):
-        return Place("opencl", device.context, device)
-    if is_context(device):
-        return Place("opencl", device)
-    if is_device(device):
-        return Place("opencl", pyopencl().Context([device]))
+    for backend in BACKENDS.values():
+        if (found := backend.place_of(device)) is not None:
+            return found
     raise _no_device(kernel, device)
 
 
@@ -104,12 +59,39 @@ def default_target() -> str:
     Raises:
         NoDevice: if there is neither.
     """
-    if compiler_command() is not None:
-        return "c"
-    if has_device():
-        return "opencl"
+    for backend in BACKENDS.values():
+        if backend.is_default():
+            return backend.target
     raise NoDevice(
         "there is nothing to run on: neither a C compiler nor an OpenCL device",
         where=caller_location(),
         remedy="sudo apt install gcc (Debian, Ubuntu), or pip install 'polygen[pocl]'",
+    )
+
+
+def target_of_queue(kernel: Kernel, queue: Any) -> str:
+    """Return the target that a queue is of.
+
+    Raises:
+        WrongArgumentType: if a value is no queue.
+    """
+    for backend in BACKENDS.values():
+        if backend.is_queue(queue):
+            return backend.target
+    raise WrongArgumentType(
+        f"kernel '{kernel.name}' was called with {queue!r} for a queue",
+        where=caller_location(),
+        remedy="pass a pyopencl.CommandQueue, a CUDA stream, or nothing; arguments are "
+        "passed by name",
+    )
+
+
+def elsewhere(kernel: Kernel, name: str, found: str, wanted: str) -> WrongDevice:
+    """Return the error for what is on one target, in a call that runs on another."""
+    what = "a queue" if name == "queue" else f"the array '{name}'"
+    return WrongDevice(
+        f"kernel '{kernel.name}' runs in {BACKENDS[wanted].title} here, and was passed {what} of "
+        f"{BACKENDS[found].owner}",
+        where=caller_location(),
+        remedy=f"pass NumPy arrays, or use kernel.executor('{found}')",
     )

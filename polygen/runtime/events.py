@@ -7,7 +7,7 @@ from typing import Any
 
 from polygen.errors import WrongArgumentType
 from polygen.forks import FORKED
-from polygen.runtime.opencl import raise_forked
+from polygen.runtime.device_errors import raise_forked
 from polygen.source import caller_location
 
 

@@ -5,51 +5,39 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from polygen.errors import WrongArgumentType, WrongDevice
-from polygen.forks import FORKED
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
+from polygen.runtime.array_library import HOST, NUMPY
 from polygen.runtime.arrays import check_array
 from polygen.runtime.assumptions import check_assumptions
-from polygen.runtime.copied_calls import run_with_copies, run_with_gpu_copies
-from polygen.runtime.cuda_arrays import device_of
-from polygen.runtime.cuda_driver import driver
-from polygen.runtime.cuda_run import cuda_names
-from polygen.runtime.cuda_streams import stream_address
+from polygen.runtime.backend import Backend
+from polygen.runtime.backends import BACKENDS, libraries_of
+from polygen.runtime.copied_calls import run_with_copies
 from polygen.runtime.device_errors import translated
-from polygen.runtime.device_image import HostImage
-from polygen.runtime.devices import default_target, place_of
-from polygen.runtime.events import Finished, checked_events, enqueued_events, wait_here
-from polygen.runtime.homes import elsewhere, home_of
+from polygen.runtime.devices import default_target, elsewhere, place_of, target_of_queue
+from polygen.runtime.events import checked_events, wait_here
 from polygen.runtime.host_arrays import (
-    Foreign,
+    Libraries,
     foreign_arrays,
     in_their_libraries,
     seen_as_numpy,
 )
 from polygen.runtime.host_data import host_data
-from polygen.runtime.images import image_names, with_arrays, with_images
-from polygen.runtime.opencl import Queue, is_queue, raise_forked
+from polygen.runtime.images import image_names
+from polygen.runtime.opencl import Queue
 from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
-from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
-from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
-from polygen.runtime.recording import RECORDERS
-from polygen.runtime.scalars import check_range
+from polygen.runtime.plans import Plan
 from polygen.runtime.separate import put_together, separate_arguments, taken_apart
 from polygen.runtime.variant import Variant, make_variant
-from polygen.runtime.wrapper import make_wrapper
-from polygen.source import caller_location
+from polygen.runtime.wrapped_calls import wrapped_call
 
 # isl and the caches are not made for two threads at once.
 _PREPARING = threading.RLock()
@@ -57,7 +45,6 @@ _MOST_PLANS = 256  # per form; past it, older ones are forgotten
 _MOST_VARIANTS = 64
 
 
-_FINISHED = Finished()
 # The class of a queue; what `type` returns is unknown to checkers, where PyOpenCL's own is.
 _type: Callable[[object], type] = type
 
@@ -83,12 +70,12 @@ class Executor:
     def target(self) -> str:
         """Where a call with NumPy arrays and no queue runs: ``"c"`` or ``"opencl"``."""
         if self._place.target is None and image_names(self.kernel):
-            return "opencl"
+            return next(row.target for row in BACKENDS.values() if row.has_images)
         return self._place.target or default_target()
 
     def default_queue(self) -> Queue | None:
         """Return the queue of a call with NumPy arrays and no queue; None but for OpenCL."""
-        return self._find_queue(()) if self.target == "opencl" else None
+        return BACKENDS[self.target].default_queue(self._place)
 
     def __call__(
         self,
@@ -136,12 +123,11 @@ class Executor:
             args = with_named_outputs(self.kernel, args)
         if self._separate:
             args = taken_apart(self.kernel, args)
-        args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
-        args = with_arrays(self.kernel, args, lambda _: queue or self._place.default_queue())
+        args = self._with_views(args)
+        for backend in BACKENDS.values():
+            args = backend.with_arrays(self.kernel, args, self._place, queue)
         given = {name: value for name, value in args.items() if value is not None}
-        form = form_of(self.kernel, self._target_of(queue, args), _classes(given))
-        for arg in form.arrays:
-            check_array(arg, given[arg.name])
+        form = self._form_of(queue, given, libraries_of(given))
         with _PREPARING:
             call = examine(form, given)
         scalars = {name: given[name] for name in form.scalars}
@@ -151,7 +137,7 @@ class Executor:
         separate = separate_arguments(self.kernel)
         arguments = (a for a in self.kernel.arguments if isinstance(a, GlobalArg))
         wholes = [a for a in arguments if a.name in separate]
-        data = host_data(form.arrays, wholes, tables, given, call.sizes, scalars)
+        data = host_data(form.arrays, wholes, tables, given, form.libraries, call.sizes, scalars)
         check_assumptions(self.kernel, data)
 
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
@@ -174,9 +160,11 @@ class Executor:
     def _run_first(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         if has_out(self.kernel, args):
             return self.run(queue, wait_for, with_named_outputs(self.kernel, args))
-        if image_names(self.kernel) and self._target_of(queue, args) == "opencl":
-            args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
-            args = with_images(self.kernel, args, lambda a: queue or self._find_queue(a))
+        if image_names(self.kernel):
+            backend = BACKENDS[self._target_of(queue, args, libraries_of(args))]
+            if backend.has_images:
+                args = self._with_views(args)
+                args = backend.with_images(self.kernel, args, self._place, queue)
         if self._separate:
             event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
             return event, self._put_together(outputs)
@@ -207,68 +195,77 @@ class Executor:
         return call
 
     def _new_call(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
-        foreign = foreign_arrays(self.kernel, args)
+        libraries = libraries_of(args)
+        foreign = foreign_arrays(self.kernel, args, libraries)
         if foreign:
-            return self._call_in_either_place(tuple(args), foreign)
-        return self._call_in_place(queue, args)
+            return self._call_in_either_place(tuple(args), foreign, libraries)
+        return self._call_in_place(queue, args, libraries)
 
     def _call_in_either_place(
-        self, passed: tuple[str, ...], foreign: Foreign
+        self, passed: tuple[str, ...], foreign: Libraries, libraries: Libraries
     ) -> Callable[..., Any]:
         """Return what runs on arrays of classes that may be in the host's memory, or not."""
-        places = [(passed.index(name), on_host) for name, on_host in foreign.items()]
+        homes = [(passed.index(name), library.home) for name, library in foreign.items()]
+        with_views = partial(self._call_with_views, passed, foreign, libraries)
         direct: Callable[..., Any] | None = None
 
         def call(queue: Any, wait_for: Any, *values: Any) -> Any:
             nonlocal direct
-            for place, on_host in places:
-                if on_host(values[place]):
-                    return self._call_with_views(passed, foreign, queue, wait_for, *values)
+            for place, home in homes:
+                if home(values[place]) == HOST:
+                    return with_views(queue, wait_for, *values)
             if direct is None:
+                args = dict(zip(passed, values, strict=True))
                 with _PREPARING:
-                    direct = self._call_in_place(queue, dict(zip(passed, values, strict=True)))
+                    direct = self._call_in_place(queue, args, libraries)
             return direct(queue, wait_for, *values)
 
         return call
 
-    def _call_in_place(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
-        target = self._target_of(queue, args)
-        form = form_of(self.kernel, target, _classes(args))
-        for arg in form.arrays:
-            check_array(arg, args[arg.name])
-        if target != "c" and self._needs_copies(queue, form, args):
-            if target == "cuda":
-                return partial(run_with_gpu_copies, self.kernel, self._run, form)
-            return partial(run_with_copies, self.kernel, self._run, self._find_queue, form)
-        return self._generate(form)
+    def _call_in_place(
+        self, queue: Queue | None, args: Mapping[str, Any], libraries: Libraries
+    ) -> Callable[..., Any]:
+        form = self._form_of(queue, args, libraries)
+        backend = BACKENDS[form.target]
+        if backend.needs_copies(self._place, queue, form, args):
+            return partial(run_with_copies, backend, self._place, self._run, form)
+        return self._generate(form, backend)
 
-    def _target_of(self, queue: Queue | None, args: Mapping[str, Any]) -> str:
-        if queue is not None and not is_queue(queue) and stream_address(queue) is None:
-            raise WrongArgumentType(
-                f"kernel '{self.kernel.name}' was called with {queue!r} for a queue",
-                where=caller_location(),
-                remedy="pass a pyopencl.CommandQueue, a CUDA stream, or nothing; arguments are "
-                "passed by name",
-            )
-        homes = {name: found for name, v in args.items() if (found := home_of(v)) is not None}
+    def _form_of(self, queue: Queue | None, args: Mapping[str, Any], libraries: Libraries) -> Form:
+        """Return the form of a call, all arrays of which can be passed."""
+        target = self._target_of(queue, args, libraries)
+        classes: dict[str, type] = {name: type(value) for name, value in args.items()}
+        form = form_of(self.kernel, target, classes, libraries)
+        for arg in form.arrays:
+            check_array(arg, args[arg.name], libraries.get(arg.name))
+        return form
+
+    def _target_of(self, queue: Queue | None, args: Mapping[str, Any], libraries: Libraries) -> str:
+        homes = [(name, library.home(args[name])) for name, library in libraries.items()]
+        known = {name: home for name, home in homes if home is not None and home != HOST}
         if queue is not None:
-            homes["queue"] = "opencl" if is_queue(queue) else "cuda"
-        for name, found in homes.items():
-            wanted = self._place.target or next(iter(homes.values()))
+            known["queue"] = target_of_queue(self.kernel, queue)
+        for name, found in known.items():
+            wanted = self._place.target or next(iter(known.values()))
             if found != wanted:
                 raise elsewhere(self.kernel, name, found, wanted)
-        return next(iter(homes.values()), self.target)
+        return next(iter(known.values()), self.target)
 
-    def _needs_copies(self, queue: Queue | None, form: Form, args: Mapping[str, Any]) -> bool:
-        """Tell whether arrays have to be copied to the device, or from it."""
-        if any(isinstance(args[arg.name], np.ndarray | HostImage) for arg in form.arrays):
-            return True
-        if form.target == "cuda":
-            return queue is None and not form.arrays
-        return queue is None and self._place.queue is None and not form.arrays
+    def _with_views(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with NumPy's views of the arrays of others in the host's memory."""
+        return {
+            **args,
+            **seen_as_numpy(foreign_arrays(self.kernel, args, libraries_of(args)), args),
+        }
 
     def _call_with_views(
-        self, passed: tuple[str, ...], foreign: Foreign, queue: Any, wait_for: Any, *values: Any
+        self,
+        passed: tuple[str, ...],
+        foreign: Libraries,
+        libraries: Libraries,
+        queue: Any,
+        wait_for: Any,
+        *values: Any,
     ) -> tuple[Any, Any]:
         """Run on arrays of other libraries: those in the host's memory are seen as NumPy's."""
         args = dict(zip(passed, values, strict=True))
@@ -277,46 +274,26 @@ class Executor:
         form = ("seen", _type(queue), *seen, *map(type, seen.values()))
         call = self._calls.get(form)
         if call is None:
-            call = self._kept(form, self._call_in_place, queue, seen)
+            now = {**libraries, **dict.fromkeys(views, NUMPY)}
+            new_call = partial(self._call_in_place, libraries=now)
+            call = self._kept(form, new_call, queue, seen)
         event, outputs = call(queue, wait_for, *seen.values())
-        return event, in_their_libraries(self.kernel, args, views, outputs)
+        return event, in_their_libraries(self.kernel, args, foreign, views, outputs)
 
     # --- calls with arrays that are where the kernel runs
 
-    def _generate(self, form: Form) -> Callable[..., Any]:
+    def _generate(self, form: Form, backend: Backend) -> Callable[..., Any]:
         """Return the wrapper for calls of a form, as a function."""
-        wrapper = make_wrapper(form)
-        if self.kernel.options.write_wrapper:
-            sys.stdout.write(wrapper.source)
         plans: dict[Any, Plan] = {}
-        namespace: dict[str, Any] = {
-            "pg_plans": plans,
-            "pg_prepare": partial(self._prepare, form, wrapper.plan, plans),
-            "pg_check_apart": check_apart,
-            "pg_check_range": check_range,
-            "pg_find_queue": self._find_queue,
-            "pg_finished": _FINISHED,
-            "pg_forked": FORKED,
-            "pg_recorders": RECORDERS,
-            "pg_wait_here": wait_here,
-            "pg_enqueued": enqueued_events,
-            "pg_memory_of": memory_of,
-            "pg_raise_forked": raise_forked,
-            "pg_raise_misaligned": raise_misaligned,
-            "pg_raise_read_only": raise_read_only,
-            **(cuda_names(form) if form.target == "cuda" else {}),
-            **{f"pg_dtype_{name}": dtype for name, dtype in form.scalars.items()},
-        }
-        code = compile(wrapper.source, f"<polygen: call of {self.kernel.name}>", "exec")
-        exec(code, namespace)  # noqa: S102  (all names in it are identifiers)
-        call: Callable[..., Any] = namespace["call"]
-        return call
+        prepare = partial(self._prepare, form, backend, plans)
+        return wrapped_call(form, backend, self._place, plans, prepare)
 
     def _prepare(
         self,
         form: Form,
-        wanted: tuple[str, ...],
+        backend: Backend,
         plans: dict[Any, Plan],
+        wanted: tuple[str, ...],
         key: Any,
         queue: Queue | None,
         *values: Any,
@@ -326,14 +303,8 @@ class Executor:
         with _PREPARING:
             call = examine(form, args)
             variant = self._variant(call.variant)
-            if form.target == "c":
-                known = plan_for_c(form, call, variant)
-            elif form.target == "cuda":
-                self._check_devices(form, args)
-                known = plan_for_cuda(form, call, variant)
-            else:
-                self._check_contexts(queue, form, args)
-                known = plan_for_opencl(form, call, variant, queue)
+            backend.check_place(self._place, queue, form, args)
+            known = backend.plan(form, call, variant, queue)
             plan = tuple([known[name] for name in wanted])
             if disk.caching():
                 if len(plans) >= _MOST_PLANS:
@@ -350,37 +321,3 @@ class Executor:
                     del self._variants[next(iter(self._variants))]
                 self._variants[key] = variant
         return variant
-
-    def _find_queue(self, arrays: tuple[Any, ...]) -> Queue:
-        """Return the queue for a call without one."""
-        if self._place.queue is not None:
-            return self._place.queue
-        queues = [array.queue for array in arrays if array.queue is not None]
-        return queues[0] if queues else self._place.default_queue()
-
-    def _check_contexts(self, queue: Any, form: Form, args: Mapping[str, Any]) -> None:
-        self._place.check_context(self.kernel, queue.context)
-        for arg in form.arrays:
-            if args[arg.name].context != queue.context:
-                raise WrongDevice(
-                    f"argument '{arg.name}' of kernel '{self.kernel.name}' is an array of another "
-                    "context than the queue's",
-                    where=caller_location(),
-                    remedy="pass the queue that the arrays were made with",
-                )
-
-    def _check_devices(self, form: Form, args: Mapping[str, Any]) -> None:
-        current = driver().device()
-        for arg in form.arrays:
-            found = device_of(args[arg.name])
-            if found not in (None, current):
-                raise WrongDevice(
-                    f"argument '{arg.name}' of kernel '{self.kernel.name}' is an array on device "
-                    f"{found}; the current device is {current}",
-                    where=caller_location(),
-                    remedy="copy it there, or make its device current",
-                )
-
-
-def _classes(args: Mapping[str, Any]) -> dict[str, type]:
-    return {name: type(value) for name, value in args.items()}

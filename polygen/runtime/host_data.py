@@ -6,14 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from numpy.lib.stride_tricks import as_strided
-
 from polygen.ir.array import GlobalArg
 from polygen.ir.parts import parts
-from polygen.runtime.arrays import describe
+from polygen.runtime.array_library import ArrayLibrary
 from polygen.runtime.assumptions import CallData
-from polygen.runtime.cuda_arrays import is_cuda_array, seen, to_host
-from polygen.runtime.opencl import is_opencl_array, pyopencl
 from polygen.runtime.separate import joined
 
 
@@ -22,6 +18,7 @@ def host_data(
     wholes: Sequence[GlobalArg],
     tables: Mapping[str, Any],
     given: Mapping[str, Any],
+    libraries: Mapping[str, ArrayLibrary],
     sizes: Mapping[str, int],
     scalars: Mapping[str, Any],
 ) -> CallData:
@@ -32,6 +29,7 @@ def host_data(
         wholes: arguments that several of these make up.
         tables: the elements of tables of constants, by name.
         given: what is passed, by name.
+        libraries: that of each array.
         sizes: the value of each size.
         scalars: the value of each other scalar argument.
     """
@@ -47,39 +45,11 @@ def host_data(
             )
         if name not in known:
             return tables.get(name)
-        value = given[name]
-        if is_cuda_array(value):
-            return to_host(value)
-        return copied(known[name], value) if is_opencl_array(value) else value
+        return libraries[name].to_host(known[name], given[name])
 
     def address(name: str) -> int | None:
         if name in tables or name in separate:
             return None
-        value = given[name]
-        if is_opencl_array(value):
-            return None
-        if is_cuda_array(value):
-            return seen(value).address
-        start: int = value.__array_interface__["data"][0]
-        return start
+        return libraries[name].address(given[name])
 
     return CallData(sizes, scalars, array, address)
-
-
-def copied(arg: GlobalArg, value: Any) -> Any:
-    """Return a device's array as NumPy's, with the same strides."""
-    cl = pyopencl()  # which says if its driver does nothing here
-    if value.flags.c_contiguous:
-        return value.get()
-    info = describe(arg, value)
-    low, high = info.reach
-    flat = cl.array.Array(
-        value.queue,
-        (high - low + 1,),
-        value.dtype,
-        data=value.base_data,
-        offset=(info.offset + low) * value.dtype.itemsize,
-        events=value.events,
-    )
-    strides = [stride * value.dtype.itemsize for stride in info.strides]
-    return as_strided(flat.get()[-low:], info.shape, strides)

@@ -13,8 +13,8 @@ from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 from polygen.runtime.device_image import DeviceImage, HostImage
-from polygen.runtime.host_data import copied
-from polygen.runtime.opencl import Queue, is_image, is_opencl_array, pyopencl
+from polygen.runtime.opencl import Queue, is_image, pyopencl
+from polygen.runtime.opencl_arrays import ARRAYS, copied
 from polygen.source import caller_location
 
 # How an element is stored: one channel, of the element's own type.
@@ -58,10 +58,10 @@ def with_images(
             found[name] = _passed(name, value)
         elif isinstance(value, DeviceImage) or value is None or _is_unknown(value):
             continue  # which the checks of arrays refuse, or do not
-        elif is_opencl_array(value):
+        elif ARRAYS.knows(value):
             found[name] = _copied(name, value, value.queue or find_queue((value,)))
         elif is_array(value):
-            on_device = tuple(v for v in args.values() if is_opencl_array(v))
+            on_device = tuple(v for v in args.values() if ARRAYS.knows(v))
             found[name] = _made(name, value, find_queue(on_device))
     return found
 

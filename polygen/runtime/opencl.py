@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import platformdirs
 
@@ -21,8 +21,7 @@ from polygen.forks import FORKED
 from polygen.ir.array import GlobalArg
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
-from polygen.runtime.device_errors import is_fault
-from polygen.runtime.device_image import DeviceImage
+from polygen.runtime.device_errors import is_fault, raise_forked
 from polygen.runtime.folders import check_room
 from polygen.runtime.pocl_cache import give_folder, kept
 from polygen.source import caller_location
@@ -34,17 +33,6 @@ OpenCLArray: TypeAlias = Any
 _NO_CACHE = "PYOPENCL_NO_CACHE"
 _ROOM = 2**20  # bytes that pyopencl's files may need
 _REMEDY = "install an OpenCL driver; for this machine's processor: pip install 'polygen[pocl]'"
-
-
-def raise_forked() -> NoReturn:
-    """Raise NoDevice: a call would wait forever for threads that only the parent has."""
-    raise NoDevice(
-        "OpenCL cannot be used in this process: it was forked off one that uses it, and the "
-        "driver's threads are left behind there",
-        where=caller_location(),
-        remedy="start processes that begin anew, multiprocessing.get_context('spawn'); or fork "
-        "before OpenCL is used; or run on C here: kernel.executor('c')",
-    )
 
 
 def pyopencl() -> Any:
@@ -93,12 +81,6 @@ def _has_room() -> bool:
     except (RuntimeError, NoTemporaryFiles):
         return False
     return os.access(folder, os.W_OK)
-
-
-def is_opencl_array(value: object) -> bool:
-    """Tell whether a value is an array of pyopencl's, or an image, without loading pyopencl."""
-    module = sys.modules.get("pyopencl.array")
-    return module is not None and isinstance(value, module.Array | DeviceImage)
 
 
 def is_image(value: object) -> bool:

@@ -11,14 +11,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from polygen.errors import InternalError, LaunchFailed, OutOfMemory
-from polygen.ir.array import ValueArg
+from polygen.ir.array import TemporaryVariable, ValueArg
 from polygen.runtime.device_errors import is_fault, is_no_memory, no_memory
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.runtime.opencl_lacks import check_sub_groups
 from polygen.runtime.opencl_times import Clocks, TimedQueue, timed_queue
 from polygen.runtime.recording import Called, RecordedCall
-from polygen.runtime.temporaries import new_buffer
+from polygen.runtime.temporaries import bytes_of, out_of_memory
 from polygen.source import caller_location
 from polygen.targets.programs.program import DeviceFunction
 
@@ -214,6 +214,20 @@ class _Prepared:
     passed: tuple[tuple[int, int], ...]
     looped: tuple[tuple[int, Any], ...]
     temporaries: tuple[tuple[int, str], ...]
+
+
+def new_buffer(queue: Queue, temporary: TemporaryVariable, sizes: Mapping[str, int]) -> Any:
+    """Return a buffer on a device for a global temporary.
+
+    Raises:
+        OutOfMemory: if the device has not as much memory.
+    """
+    cl = pyopencl()
+    size = bytes_of(temporary, sizes)
+    try:
+        return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
+    except cl.Error as error:
+        raise out_of_memory(temporary, size, f"the device refuses ({error})") from None
 
 
 def check_local_memory(device: Any, launches: Sequence[DeviceFunction]) -> None:

@@ -19,7 +19,6 @@ from polygen.ir.show import show_tuple
 from polygen.runtime.allocation import aligned
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.extents import extent_of
-from polygen.runtime.opencl import Queue, pyopencl
 from polygen.source import caller_location
 from polygen.targets.programs.program import Program
 
@@ -118,21 +117,7 @@ def _new_array(temporary: TemporaryVariable, count: int, dtype: DType) -> Any:
     try:
         return aligned(count, dtype, np.empty, temporary.alignment)
     except MemoryError:
-        raise _out_of_memory(temporary, count * dtype.itemsize, "this machine has not") from None
-
-
-def new_buffer(queue: Queue, temporary: TemporaryVariable, sizes: Mapping[str, int]) -> Any:
-    """Return a buffer on a device for a global temporary.
-
-    Raises:
-        OutOfMemory: if the device has not as much memory.
-    """
-    cl = pyopencl()
-    size = bytes_of(temporary, sizes)
-    try:
-        return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
-    except cl.Error as error:
-        raise _out_of_memory(temporary, size, f"the device refuses ({error})") from None
+        raise out_of_memory(temporary, count * dtype.itemsize, "this machine has not") from None
 
 
 def bytes_of(temporary: TemporaryVariable, sizes: Mapping[str, int]) -> int:
@@ -148,10 +133,11 @@ def bytes_of(temporary: TemporaryVariable, sizes: Mapping[str, int]) -> int:
 
 def _check_bytes(temporary: TemporaryVariable, size: int) -> None:
     if size > _MOST_BYTES:
-        raise _out_of_memory(temporary, size, "no machine has")
+        raise out_of_memory(temporary, size, "no machine has")
 
 
-def _out_of_memory(temporary: TemporaryVariable, size: int, why: str) -> OutOfMemory:
+def out_of_memory(temporary: TemporaryVariable, size: int, why: str) -> OutOfMemory:
+    """Return the error that there is not enough memory for a temporary."""
     return OutOfMemory(
         f"the temporary '{temporary.name}', of the shape {show_tuple(temporary.shape)}, needs "
         f"{size} bytes, which {why}",

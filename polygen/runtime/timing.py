@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from polygen.runtime.arguments import form_of
-from polygen.runtime.cuda_memory import stage_on_gpu
+from polygen.runtime.backends import BACKENDS, libraries_of
 from polygen.runtime.executor import Executor
 from polygen.runtime.images import image_names
 from polygen.runtime.outputs import must_be_passed, written_arrays
-from polygen.runtime.staging import stage_all
 
 _BATCH = 0.01  # seconds: calls are timed together until they take as long
 _ENOUGH = 0.5  # seconds after which no further batch is begun
@@ -43,26 +42,17 @@ def resident(executor: Executor, args: Mapping[str, Any]) -> Resident:
     def started(placed: Mapping[str, Any]) -> Callable[[], Any]:
         return lambda: executor.run(queue, None, placed)[0]
 
-    if target == "c" or image_names(kernel):
+    backend = BACKENDS[target]
+    if not backend.has_memory or image_names(kernel):
         return Resident(started(args), lambda: None)
     classes: dict[str, type] = {name: type(value) for name, value in args.items()}
-    form = form_of(kernel, target, classes)
-    if target == "cuda":
-        on_gpu = stage_on_gpu(0, form, args)
-
-        def copy_from_gpu() -> None:
-            for name in on_gpu.keys() & set(written_arrays(kernel)):
-                on_gpu[name].copy_back(0)
-
-        arrays: dict[str, Any] = {name: copy.array for name, copy in on_gpu.items()}
-        return Resident(started({**args, **arrays}), copy_from_gpu)
-    staged = stage_all(queue, form, args)
+    staged = backend.stage(queue, form_of(kernel, target, classes, libraries_of(args)), args)
 
     def copy_back() -> None:
         for name in staged.keys() & set(written_arrays(kernel)):
             staged[name].copy_back()
 
-    arrays = {name: copy.array for name, copy in staged.items()}
+    arrays: dict[str, Any] = {name: copy.array for name, copy in staged.items()}
     return Resident(started({**args, **arrays}), copy_back)
 
 

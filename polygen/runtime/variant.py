@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from polygen.errors import InternalError, WrongArgumentType
 from polygen.ir.array import GlobalArg
@@ -15,7 +16,6 @@ from polygen.ir.parts import parts
 from polygen.lower.hidden import HiddenArgument
 from polygen.pipeline import build_program
 from polygen.runtime.arguments import VariantKey
-from polygen.runtime.c_function import CFunction, load_function
 from polygen.runtime.layouts import with_layouts
 from polygen.runtime.separate import passed_arguments
 from polygen.source import caller_location
@@ -43,9 +43,9 @@ class Variant:
         return {a.name: a.dtype for a in self.program.arguments if a.dtype is not None}
 
     @cached_property
-    def c_function(self) -> CFunction:
-        """The compiled function, if the target is C."""
-        return load_function(self.program)
+    def kept(self) -> dict[str, Any]:
+        """What the target keeps with the code."""
+        return {}
 
 
 def make_variant(kernel: Kernel, key: VariantKey) -> Variant:

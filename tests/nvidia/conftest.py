@@ -17,7 +17,7 @@ PLACES = (
     "cuda_memory",
     "cuda_streams",
     "device_array",
-    "executor",
+    "cuda_backend",
     "cuda_times",
 )
 

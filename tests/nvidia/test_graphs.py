@@ -12,7 +12,7 @@ import pytest
 import polygen as pg
 from polygen.errors import LaunchFailed
 from polygen.ir.expression import Variable
-from polygen.runtime.cuda_driver import DriverError
+from polygen.runtime.device_errors import DriverError
 from polygen.runtime.grids import Grid, Script
 from polygen.targets.programs.program import DeviceFunction, Program
 from tests.nvidia.host_driver import HostDriver

@@ -25,9 +25,9 @@ from polygen.errors import (
 )
 from polygen.ir.dtype import to_dtype
 from polygen.runtime import cuda_driver
-from polygen.runtime.cuda_driver import DriverError
 from polygen.runtime.cuda_seen import seen_by_dlpack
 from polygen.runtime.device_array import DeviceArray, DeviceMemory
+from polygen.runtime.device_errors import DriverError
 from tests.nvidia.host_driver import HostDriver
 
 

@@ -20,6 +20,7 @@ from polygen.errors import (
 )
 from polygen.runtime import cuda_python
 from polygen.runtime.arguments import examine, form_of
+from polygen.runtime.backends import libraries_of
 from polygen.runtime.separate import taken_apart
 from polygen.runtime.variant import make_variant
 from tests.random_kernels.check import make_case
@@ -35,7 +36,7 @@ def source_of(kernel: Any, arguments: dict[str, Any], target: str = "cuda") -> s
     """Return the source for a call with these arguments; None if there is no such code."""
     given = taken_apart(kernel.expanded, passed(kernel, arguments))
     classes: dict[str, type[Any]] = {name: type(v) for name, v in given.items()}
-    form = form_of(kernel.expanded, target, classes)
+    form = form_of(kernel.expanded, target, classes, libraries_of(given))
     try:
         variant = make_variant(kernel.without_rules, examine(form, given).variant)
     except UserError:

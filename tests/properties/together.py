@@ -109,9 +109,11 @@ def _compiler(target: str, patch: pytest.MonkeyPatch, compile_: Compile) -> Iter
         if target == "c":
             patched.setattr("polygen.runtime.c_function.load_library", compile_)
         elif target == "cuda":
-            patched.setattr("polygen.runtime.plans.build_cuda", compile_)
+            patched.setattr("polygen.runtime.cuda_backend.build", compile_)
         else:
-            patched.setattr("polygen.runtime.plans.build", lambda _context, *rest: compile_(*rest))
+            patched.setattr(
+                "polygen.runtime.opencl_backend.build", lambda _context, *rest: compile_(*rest)
+            )
         yield
 
 

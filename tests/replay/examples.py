@@ -25,6 +25,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.slots import slot
 from polygen.pipeline import generate_code
 from polygen.runtime.arguments import Call, examine, form_of
+from polygen.runtime.backends import libraries_of
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.variant import make_variant
 from polygen.targets.programs.program import Program
@@ -87,7 +88,8 @@ class _Recorder:
     def _call(self, kernel: Kernel, /, **args: Any) -> Any:
         """Note the code that a call with NumPy's arrays needs."""
         whole = kernel.expanded
-        form = form_of(whole, "c", {name: type(value) for name, value in args.items()})
+        classes: dict[str, type] = {name: type(value) for name, value in args.items()}
+        form = form_of(whole, "c", classes, libraries_of(args))
         call = examine(form, args)
         if (kernel, call.variant) not in self._known:
             self._note(kernel, call.variant, texts_of(partial(_program, kernel, call)))

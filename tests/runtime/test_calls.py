@@ -11,8 +11,8 @@ import pytest
 
 import polygen as pg
 from polygen import errors
-from polygen.runtime.host_data import copied
 from polygen.runtime.opencl import pyopencl
+from polygen.runtime.opencl_arrays import copied
 
 
 def array_arg(name: str, *shape: Any, **more: Any) -> pg.GlobalArg:

@@ -240,7 +240,7 @@ def test_calls_on_processors_say_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     a = np.ones(2000, np.float32)
     for target in ("c", "opencl"):
         doubling().executor(target)(a=a)
-    monkeypatch.setattr("polygen.runtime.plans.is_gpu", OfPocl(True))
+    monkeypatch.setattr("polygen.runtime.opencl_backend.is_gpu", OfPocl(True))
     executor = doubling().executor("opencl")
     executor(a=a[:9])
     with pytest.warns(NotParallel, match="'insn' 2000 times or so") as caught:

@@ -11,7 +11,7 @@ import pytest
 import polygen as pg
 from polygen import errors as e
 from polygen.runtime import opencl_run, temporaries
-from polygen.runtime.temporaries import new_buffer
+from polygen.runtime.opencl_run import new_buffer
 from tests.oracle.compare import assert_same, make_arguments
 
 GLOBAL = pg.AddressSpace.GLOBAL

@@ -21,6 +21,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Separate
 from polygen.ir.parts import part_indices, parts
 from polygen.runtime.allocation import allocator, placed
+from polygen.runtime.array_library import NUMPY
 from polygen.runtime.arrays import describe
 from polygen.runtime.extents import extent_of
 from polygen.runtime.separate import joined
@@ -83,7 +84,7 @@ def _sizes(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
     integers: dict[str, Any] = {n: v for n, v in given.items() if isinstance(v, int | np.integer)}
     known = {name: int(value) for name, value in integers.items() if name in names}
     arrays = {
-        arg.name: describe(arg, np.asarray(given[arg.name]))
+        arg.name: describe(arg, np.asarray(given[arg.name]), NUMPY)
         for arg in kernel.arguments
         if isinstance(arg, GlobalArg) and arg.name in given
     }
