@@ -13,7 +13,7 @@ from typing import Any
 
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, TemporaryVariable
-from polygen.ir.domain import with_duplicates
+from polygen.ir.domain import Domain, with_duplicates
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction, MultiAssignment, assigning
@@ -31,7 +31,7 @@ class Revision:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.domains = kernel.domains
+        self.domains: tuple[Domain, ...] = kernel.domains
         self.temporaries: list[TemporaryVariable] = []
         self._taken: set[str] = set()
 
