@@ -25,7 +25,7 @@ _NO, _PAGE = "no", "page"
 
 @dataclass(frozen=True)
 class Row:
-    """What stands in the place of some of Loo.py's names.
+    """Stand-ins for some of Loo.py's names.
 
     Attributes:
         names: the names; of a row that is about no name, what it is about.

@@ -1,4 +1,4 @@
-"""What hosts of devices share: rows of what a call of the kernel and each launch are passed."""
+"""Rows of the arguments of a call and of each launch, which hosts of devices share."""
 
 from __future__ import annotations
 

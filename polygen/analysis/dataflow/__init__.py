@@ -1,4 +1,4 @@
-"""Which write each read sees.
+"""Value-based dataflow: the write that each read sees.
 
 What is asked here: the source of each value that is read, in one permitted execution, and what
 follows from that: dependences, live variables, recurrences.  It rests on `pairs`.

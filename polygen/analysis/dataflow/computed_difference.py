@@ -63,7 +63,7 @@ class Difference:
 
 
 class Comparing(Protocol):
-    """What compares the expressions of two kernels: `Matcher`, in the room `values`."""
+    """The protocol of `Matcher` (room `values`), which compares expressions of two kernels."""
 
     def match(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         """Return how the values of two expressions differ, or None if they do not."""

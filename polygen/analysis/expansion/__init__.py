@@ -1,4 +1,4 @@
-"""What calls of kernels and uses of substitution rules stand for.
+"""Expansion of calls of kernels and of uses of substitution rules.
 
 What is asked here: the instructions in the place of a call, where a rule is used, and which of its
 values have to be computed ahead of that.  It rests on `typing` and `access`.

@@ -1,4 +1,4 @@
-"""Whether a step keeps the value of everything that the kernel computes.
+"""Proofs that a step keeps the value of everything that the kernel computes.
 
 What is asked here: the proof by value, for steps that exchange instructions or variables.  It rests
 on `dataflow` and on the instance map that the step gives.

@@ -1,4 +1,4 @@
-"""What a device can do, and how near a kernel comes to it: limits, profiles, rooflines.
+"""Limits of devices, and how near a kernel comes to them: profiles, rooflines.
 
 It rests on `counts`.  Start with `limits` and `roofline`; `profile` measures.
 """
