@@ -198,10 +198,13 @@ class Barrier:
     Attributes:
         address_spaces: what was written before it is visible after it in these.
         in_blocks: whether only those with the same index along ``l.2`` wait for each other.
+        read_again: own arrays that are read again after it, and what was made of them made again;
+            targets say so.
     """
 
     address_spaces: frozenset[AddressSpace]
     in_blocks: bool = False
+    read_again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

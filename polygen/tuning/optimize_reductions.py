@@ -38,7 +38,13 @@ from polygen.tuning.on_processors import (
 from polygen.tuning.once import computed_once
 from polygen.tuning.parts import in_parts
 from polygen.tuning.passed_on import with_passed_on
-from polygen.tuning.prepared import beside_rows, in_the_same_loops, with_producers, with_terms
+from polygen.tuning.prepared import (
+    beside_rows,
+    in_the_same_loops,
+    with_producers,
+    with_terms,
+    without_single_iterations,
+)
 from polygen.tuning.repeated import with_repeated
 from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
@@ -147,6 +153,7 @@ def optimize_reductions(
     short = with_terms(kernel)
     nests = [nest for family in families(short) for nest in family]
     simple = substituted(with_producers(short, names_of(nests)), sizes)
+    simple = without_single_iterations(simple)
     fused = in_parts(computed_once(in_the_same_loops(simple, sizes), sizes), sizes, units)
     prepared = with_passed_on(beside_rows(fused, sizes, units))
     found = families(prepared)

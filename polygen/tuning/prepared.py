@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import SupportsIndex
+
+import islpy as isl
 
 from polygen.analysis.access.accesses import references
 from polygen.errors import (
@@ -24,6 +27,8 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.transforms.fusion.loop_sharing import in_one_loop
 from polygen.transforms.inames.duplicate_inames import duplicate_inames
+from polygen.transforms.inames.remove_inames_from_insn import remove_inames_from_insn
+from polygen.transforms.instructions.map_instructions import map_instructions
 from polygen.transforms.loops.size_estimates import likely_extent
 from polygen.transforms.reductions.fuse_reductions import fuse_reductions
 from polygen.transforms.reductions.propagate_reduction import propagate_reduction
@@ -68,6 +73,50 @@ def with_terms(kernel: Kernel) -> Kernel:
                 except UserError:  # it runs over others, too, say
                     continue
     return kernel
+
+
+def without_single_iterations(kernel: Kernel) -> Kernel:
+    """Return the kernel without loops that have one iteration, where that can be.
+
+    Then it is seen which reductions are of a whole array, and which loops go along the same rows.
+    """
+    for insn in kernel.assignments:
+        inames = insn.within_inames | insn.reduction_inames
+        values = {i: v for i in sorted(inames) if (v := _only_value(kernel, i)) is not None}
+        around = [iname for iname in values if iname in insn.within_inames]
+        if not values:
+            continue
+        query = f"id:{insn.id}"
+        try:
+            new = map_instructions(kernel, query, partial(_mapped, values=values))
+            kernel = remove_inames_from_insn(new, around, query) if around else new
+        except UserError:  # bounds of another loop mention one, say
+            continue
+    return kernel
+
+
+def _mapped(insn: Instruction, values: Mapping[str, int]) -> Instruction:
+    return insn.map_expressions(partial(_with_values, values=values))
+
+
+def _with_values(node: Expression, values: Mapping[str, int]) -> Expression:
+    """Return an expression with numbers for inames, which no reduction is over any more."""
+
+    def shorter(part: Expression) -> Expression:
+        if not isinstance(part, ex.Reduction):
+            return part
+        inames = tuple([iname for iname in part.inames if iname not in values])
+        return ex.Reduction(part.operation, inames, part.operand) if inames else part
+
+    return walk.substitute(walk.rewrite(node, shorter), values)
+
+
+def _only_value(kernel: Kernel, iname: str) -> int | None:
+    """Return the number that an iname without a tag always is."""
+    if iname in kernel.tags or _constant_extent(kernel, iname) != 1:
+        return None
+    values = kernel.home_domains[iname].set
+    return int(values.dim_min_val(values.find_dim_by_name(isl.dim_type.set, iname)).to_python())
 
 
 def _constant_extent(kernel: Kernel, iname: str) -> int | None:

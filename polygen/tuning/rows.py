@@ -78,8 +78,11 @@ def with_rows(
         ways = ways if rules else (arrays, ())
         cluster = _cluster(work.length, _VECTOR // smallest, limits, computed=bool(rules))
         if cluster is not None:
-            kernel = set_options(kernel, clusters=True)
             shares["blocks"], shares["threads"] = cluster
+            kernel = set_options(kernel, clusters=True)
+            if not rules and shares["threads"] == _BESIDE:
+                # Two find room on a unit if the compiler leaves registers for them.
+                kernel = set_options(kernel, resident_groups=2)
         else:
             shares["ahead"], ways = _VECTORS * own // lanes, (arrays,)
     for keep in dict.fromkeys(ways):

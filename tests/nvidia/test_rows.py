@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+import polygen as pg
 from tests.nvidia.host_driver import HostDriver
+from tests.nvidia.nvrtc import compile_for
 from tests.properties.together import run_together
 from tests.tuning.test_rows import along_rows, right
 
@@ -24,3 +27,14 @@ def test_values(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     for found, wanted in zip(run_together(cases, "cuda", monkeypatch, ()), expected, strict=True):
         assert found is not None
         np.testing.assert_allclose(found["b"], wanted, rtol=2e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [65_536, 65_537])
+def test_registers_for_two_groups(length: int) -> None:
+    """Halves that are kept stay halves; and so few registers that two groups run side by side."""
+    source = pg.generate_code(along_rows("layer norm", 1024, length), "cuda").source
+    size, log = compile_for("sm_90", source, "--ptxas-options=-v")
+    assert size, log
+    assert "__launch_bounds__(512, 2)" in source
+    assert "pg_read_again(a_own);" in source
+    assert sum(map(int, re.findall(r"(\d+) bytes spill stores", log))) < 100

@@ -43,6 +43,10 @@ class Updates(Declarations):
             raise WrongText("a team waits behind no loop")
         if word == "pg_after_other_launches":
             self.expect("pg_after_other_launches", "(", ")", ";")
+        elif word == "pg_read_again":
+            self.expect("pg_read_again", "(")
+            self.known(self.take())
+            self.expect(")", ";")
         elif word == "pg_wait":
             self.expect("pg_wait", "(", ")", ";")
             self.add("run.note('wait')")

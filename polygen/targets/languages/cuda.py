@@ -188,6 +188,7 @@ CUDA = Target(
     unsigned_indices=True,
     barrier=lambda _: "__syncthreads();",
     half_arrays=True,
+    read_again="pg_read_again({0});",
     wide_registers=True,
     complex_operators=False,
     complex_literal="{0}({1}, {2})",

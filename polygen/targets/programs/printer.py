@@ -40,6 +40,7 @@ from polygen.targets.programs.launches import (
 from polygen.targets.programs.nodes import hoist_local
 from polygen.targets.programs.program import DeviceFunction, Program
 from polygen.targets.programs.program_names import names_of, passed_for
+from polygen.targets.programs.read_again import with_halves_read_again
 from polygen.targets.programs.registers import with_registers
 from polygen.targets.programs.shared_memory import (
     is_used_by_all,
@@ -156,6 +157,7 @@ class _FunctionPrinter:
             waits: whether it waits until the launches before it are over.
         """
         shared, body = hoist_local(launch.body)
+        body = with_halves_read_again(body) if self._target.read_again else body
         self._expressions.uses.names.clear()
         self._expressions.set_aliases(aliases_of(launch))
         statements = statement_printer(self._target, self._expressions, shared)

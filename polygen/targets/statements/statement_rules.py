@@ -117,6 +117,9 @@ def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:
     p.line(
         depth, p.target.block_barrier if node.in_blocks else p.target.barrier(node.address_spaces)
     )
+    for name in node.read_again:
+        p.expressions.uses.types.add("read_again")
+        p.line(depth, p.target.read_again.format(name))
 
 
 def _wait(p: StatementPrinter, _node: Wait, depth: int) -> None:

@@ -42,6 +42,21 @@ struct pg_half {
     __device__ operator float() const { return __nv_half2float(bits); }
 };
 
+//# Halves are kept in registers because they are small; what they were converted to is not.
+//: read_again
+// Compilers take it that the numbers may be others after this: they convert them again.
+template <typename T, int count>
+__device__ inline void pg_read_again(T (&a)[count])
+{
+    for (int k = 0; k < count; k += 2) {
+        unsigned int two = 0;
+        int const size = (k + 1 < count ? 2 : 1) * sizeof(T);
+        memcpy(&two, &a[k], size);
+        asm volatile("" : "+r"(two));
+        memcpy(&a[k], &two, size);
+    }
+}
+
 //: complex64, complex128
 template <typename T>
 struct alignas(2 * sizeof(T)) pg_complex {

@@ -1,0 +1,73 @@
+"""What comes before reductions are shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.tuning.prepared import without_single_iterations
+from tests.tuning.test_repeated import launches
+from tests.tuning.test_whole_kernels import H200, largest_group
+
+# Axes of one value, as networks have them: a maximum of rows, one of all, and a sum of all.
+WITH_AXES_OF_ONE = """
+m[i] = max((j,k), x[i,j,k])  {id=row}
+y[p,q,r] = x[p,q,r]*x[p,q,r] + m[p]  {id=along}
+c[b] = max((a,d), -x[a,b,d])  {id=all}
+t[g] = sum((e,f,h), x[e,f,h])  {id=sum}
+z[u,v] = m[u]*c[v] - t[0]  {id=both}
+"""
+DOMAIN = """{ [i,j,k,p,q,r,a,b,d,e,f,g,h,u,v]: 0<=i,a,e,p,u<%d and 0<=k,d,h,r<12
+              and %d<=j,b,f,q,v<=%d and 0<=g<1 }"""
+
+
+def kernel(rows: int, first: int = 0) -> pg.Kernel:
+    knl = pg.make_kernel(
+        DOMAIN % (rows, first, first),
+        WITH_AXES_OF_ONE,
+        [
+            pg.TemporaryVariable("m", shape=(rows,)),
+            pg.TemporaryVariable("c", shape=(first + 1,)),
+            pg.TemporaryVariable("t", shape=(1,)),
+            "...",
+        ],
+        silenced_warnings=["AmbiguousNesting"],
+    )
+    return pg.add_dtypes(knl, dict.fromkeys("xyzmct", "float64"))
+
+
+@pytest.mark.parametrize("rows", [1, 31, 512])
+@pytest.mark.parametrize("first", [0, 3])
+def test_loops_of_one_iteration_hide_nothing(rows: int, first: int) -> None:
+    knl = pg.optimize_reductions(kernel(rows, first), H200)
+    assert launches(knl) <= 2
+    assert largest_group(knl) <= 1024
+    x: Any = np.random.default_rng(rows).random((rows, first + 1, 12))
+    _, (y, z) = knl.executor("c")(x=x)
+    one = x[:, first, :]
+    np.testing.assert_allclose(y[:, first, :], one * one + one.max(1)[:, None], rtol=1e-12)
+    wanted = one.max(1) * (-one).max() - one.sum()
+    np.testing.assert_allclose(z[:, first], wanted, rtol=1e-12)
+
+
+def test_numbers_are_in_the_place_of_their_inames() -> None:
+    knl = without_single_iterations(kernel(31, 3))
+    text = str(knl)
+    assert "m[i] = max(k, x[i, 3, k])" in text
+    assert "c[3] = max((a, d), -x[a, 3, d])" in text
+    assert "z[u, 3] = m[u]*c[3] - t[0]" in text
+    assert all(len(i.within_inames) <= 2 for i in knl.instructions)
+
+
+def test_loops_that_have_a_tag_stay() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<1 and 0<=j<n }", "s[i] = sum(j, x[i,j])")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"x": "float64"}), "i: g.0")
+    assert without_single_iterations(knl) is knl
+
+
+def test_nothing_to_do() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<4 and 0<=j<n }", "s[i] = sum(j, x[i,j])")
+    assert without_single_iterations(knl) is knl
