@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import polygen as pg
-from polygen.runtime.c_function import load_function
+from polygen.runtime.backends.c.c_function import load_function
 from polygen.targets.programs.program import Program
 
 N, LONG, CALLS = 1024, 1 << 20, 20

@@ -28,8 +28,8 @@ import pyopencl as cl
 import pyopencl.array
 
 import polygen as pg
-from polygen.runtime.c_function import load_function
-from polygen.runtime.opencl import default_context
+from polygen.runtime.backends.c.c_function import load_function
+from polygen.runtime.backends.opencl.opencl_driver import default_context
 
 CALLS = 300
 REPEATS = 25

@@ -22,7 +22,7 @@ import numpy as np
 
 import polygen as pg
 from polygen.inspection.compare.random_arguments import random_arguments
-from polygen.runtime.c_function import load_function
+from polygen.runtime.backends.c.c_function import load_function
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FEWEST, CALLS = 3, 40  # calls of each form

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from polygen.runtime.pocl import PLATFORM
+from polygen.runtime.backends.opencl.pocl import PLATFORM
 
 _BASE = '#include "opencl-c-base.h"'
 _GUARD = "_OPENCL_H_"

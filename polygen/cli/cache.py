@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from polygen.runtime.cache import caching
-from polygen.runtime.cache_contents import Contents, clear, contents
+from polygen.runtime.disk.cache import caching
+from polygen.runtime.disk.cache_contents import Contents, clear, contents
 
 
 def add_command(commands: Any) -> None:

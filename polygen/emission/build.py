@@ -27,7 +27,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
 from polygen.language.programs import TranslationUnit
-from polygen.runtime.c_compiler import compiled_library
+from polygen.runtime.backends.c.c_compiler import compiled_library
 
 _COMMON = Path(__file__).with_name("library_module.py")
 

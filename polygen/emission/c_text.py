@@ -13,7 +13,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.expression import Expression
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.arrays.expression_values import value_of
 
 # The type of an element in a host's memory. Halves and bfloat16 are their bits.
 ELEMENTS: Mapping[str, str] = {

@@ -10,7 +10,7 @@ from polygen.emission.host_kernel import HostKernel
 from polygen.emission.main_program import main_program
 from polygen.emission.templates import filled
 from polygen.errors import CannotEmit
-from polygen.runtime.pocl import needs_plain_code
+from polygen.runtime.backends.opencl.pocl import needs_plain_code
 
 
 def files_for_opencl(kernel: HostKernel) -> Mapping[str, str]:

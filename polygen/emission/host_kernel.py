@@ -33,9 +33,9 @@ from polygen.ir.remembered import per_kernel
 from polygen.lower.hidden import without_auto
 from polygen.lower.program import HostLoop, HostNode, Launch
 from polygen.pipeline import build_program
-from polygen.runtime.outputs import is_fully_written, must_be_passed, written_arrays
-from polygen.runtime.separate import passed_arguments
-from polygen.runtime.sizes import size_names
+from polygen.runtime.arrays.inferred_sizes import size_names
+from polygen.runtime.arrays.outputs import is_fully_written, must_be_passed, written_arrays
+from polygen.runtime.arrays.separate_arrays import passed_arguments
 from polygen.targets.programs.program import DeviceFunction, Program
 
 MOST_AXES = 8  # of an array, in the files for hosts

@@ -11,8 +11,8 @@ import islpy as isl
 from polygen.emission.host_kernel import HostKernel
 from polygen.emission.templates import filled
 from polygen.ir.domain import flat_names
-from polygen.runtime.c_compiler import FLAGS
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.arrays.expression_values import value_of
+from polygen.runtime.backends.c.c_compiler import FLAGS
 
 _PARAM = isl.dim_type.param
 _NOT_HERE = ("-std=c11", "-fPIC", "-shared", "-fopenmp")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from polygen.runtime.arguments import Form
-from polygen.runtime.backend import Backend
-from polygen.runtime.outputs import written_arrays
-from polygen.runtime.place import Place
+from polygen.runtime.arrays.outputs import written_arrays
+from polygen.runtime.backends.backend import Backend
+from polygen.runtime.calls.arguments import Form
+from polygen.runtime.calls.execution_place import Place
 
 Run: TypeAlias = Callable[[Any, Any, dict[str, Any]], Any]  # of a queue, events and arguments
 

@@ -8,8 +8,8 @@ from polygen.errors import InvalidArgument, NoDevice, WrongArgumentType, WrongDe
 from polygen.ir.kernel import Kernel
 from polygen.ir.options import TARGET_NAMES
 from polygen.ir.public import public
-from polygen.runtime.backends import BACKENDS
-from polygen.runtime.place import Place
+from polygen.runtime.backends.backend_table import BACKENDS
+from polygen.runtime.calls.execution_place import Place
 from polygen.source import caller_location
 
 

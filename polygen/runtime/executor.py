@@ -13,30 +13,30 @@ from typing import Any
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.runtime import cache as disk
-from polygen.runtime.arguments import Form, VariantKey, examine, form_of
-from polygen.runtime.array_library import HOST, NUMPY
-from polygen.runtime.arrays import check_array
-from polygen.runtime.assumptions import check_assumptions
-from polygen.runtime.backend import Backend
-from polygen.runtime.backends import BACKENDS, libraries_of
-from polygen.runtime.copied_calls import run_with_copies
-from polygen.runtime.device_errors import translated
-from polygen.runtime.devices import default_target, elsewhere, place_of, target_of_queue
-from polygen.runtime.events import checked_events, wait_here
-from polygen.runtime.host_arrays import (
+from polygen.runtime.arrays.array_facts import check_array
+from polygen.runtime.arrays.array_library import HOST, NUMPY
+from polygen.runtime.arrays.host_arrays import (
     Libraries,
     foreign_arrays,
     in_their_libraries,
     seen_as_numpy,
 )
-from polygen.runtime.host_data import host_data
-from polygen.runtime.images import image_names
-from polygen.runtime.opencl import Queue
-from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
-from polygen.runtime.plans import Plan
-from polygen.runtime.separate import put_together, separate_arguments, taken_apart
-from polygen.runtime.variant import Variant, make_variant
+from polygen.runtime.arrays.outputs import has_out, with_named_outputs, written_arrays
+from polygen.runtime.arrays.separate_arrays import put_together, separate_arguments, taken_apart
+from polygen.runtime.backends.backend import Backend
+from polygen.runtime.backends.backend_table import BACKENDS, libraries_of
+from polygen.runtime.backends.opencl.image_arguments import image_names
+from polygen.runtime.backends.opencl.opencl_driver import Queue
+from polygen.runtime.calls.arguments import Form, VariantKey, examine, form_of
+from polygen.runtime.calls.awaited_events import checked_events, wait_here
+from polygen.runtime.calls.call_plans import Plan
+from polygen.runtime.calls.device_errors import translated
+from polygen.runtime.calls.kernel_variant import Variant, make_variant
+from polygen.runtime.claims.assumptions import check_assumptions
+from polygen.runtime.claims.host_data import host_data
+from polygen.runtime.copied_calls import run_with_copies
+from polygen.runtime.devices import default_target, elsewhere, place_of, target_of_queue
+from polygen.runtime.disk import cache as disk
 from polygen.runtime.wrapped_calls import wrapped_call
 
 # isl and the caches are not made for two threads at once.

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polygen.runtime.arguments import form_of
-from polygen.runtime.backends import BACKENDS, libraries_of
+from polygen.runtime.arrays.outputs import must_be_passed, written_arrays
+from polygen.runtime.backends.backend_table import BACKENDS, libraries_of
+from polygen.runtime.backends.opencl.image_arguments import image_names
+from polygen.runtime.calls.arguments import form_of
 from polygen.runtime.executor import Executor
-from polygen.runtime.images import image_names
-from polygen.runtime.outputs import must_be_passed, written_arrays
 
 _BATCH = 0.01  # seconds: calls are timed together until they take as long
 _ENOUGH = 0.5  # seconds after which no further batch is begun

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from polygen.runtime.arguments import Form
-from polygen.runtime.backend import Backend
-from polygen.runtime.events import Finished, wait_here
-from polygen.runtime.overlap import check_passed, raise_misaligned, raise_read_only
-from polygen.runtime.place import Place
-from polygen.runtime.plans import Plan
-from polygen.runtime.recording import RECORDERS
-from polygen.runtime.scalars import check_range
-from polygen.runtime.wrapper import make_wrapper
+from polygen.runtime.arrays.memory_overlap import check_passed, raise_misaligned, raise_read_only
+from polygen.runtime.backends.backend import Backend
+from polygen.runtime.calls.arguments import Form
+from polygen.runtime.calls.awaited_events import Finished, wait_here
+from polygen.runtime.calls.call_plans import Plan
+from polygen.runtime.calls.call_recording import RECORDERS
+from polygen.runtime.calls.call_wrapper import make_wrapper
+from polygen.runtime.calls.execution_place import Place
+from polygen.runtime.calls.scalar_arguments import check_range
 
 _FINISHED = Finished()
 

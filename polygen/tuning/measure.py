@@ -10,9 +10,9 @@ from typing import SupportsIndex
 from polygen.inspection.compare.random_arguments import laid_out, random_arguments
 from polygen.inspection.devices.limits import Limits
 from polygen.ir.kernel import Kernel
-from polygen.runtime import cache as disk
-from polygen.runtime.c_compiler import find_compiler
-from polygen.runtime.cuda_driver import architecture, driver, has_cuda
+from polygen.runtime.backends.c.c_compiler import find_compiler
+from polygen.runtime.backends.cuda.cuda_driver import architecture, driver, has_cuda
+from polygen.runtime.disk import cache as disk
 from polygen.runtime.timing import seconds_of
 
 

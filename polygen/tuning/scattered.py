@@ -29,7 +29,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.arrays.expression_values import value_of
 from polygen.source import caller_location
 from polygen.transforms.arrays.tag_array_axes import tag_array_axes
 from polygen.transforms.atomics.privatize_atomics import privatize_atomics

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from polygen.cli import main
-from polygen.runtime import cache
-from polygen.runtime.cache_contents import contents
+from polygen.runtime.disk import cache
+from polygen.runtime.disk.cache_contents import contents
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["0" * 64 + ".c", "0" * 64 + ".so", "a1" * 32]

@@ -1,6 +1,6 @@
 """The cache on disk under all that can happen to it: results are right, at worst made again.
 
-`tests/runtime/test_cache.py` has the small versions.
+`tests/runtime/disk/test_cache.py` has the small versions.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import CannotEmit
-from polygen.runtime.pocl import PLATFORM
+from polygen.runtime.backends.opencl.pocl import PLATFORM
 from tests.emission.hosts import STRICT, make, refused, run_host
 from tests.emission.kernels import cases
 from tests.needs import needs

@@ -20,7 +20,7 @@ from pymbolic import var
 import polygen as pg
 from polygen.errors import ReservedName, UserError
 from polygen.ir.names import check_function_name, check_name
-from polygen.runtime.opencl import build, default_context
+from polygen.runtime.backends.opencl.opencl_driver import build, default_context
 from tests.nvidia.nvrtc import compile_for
 
 LINE = "{ [i]: 0<=i<n }"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from polygen.runtime import nvidia_opencl, pocl
+from polygen.runtime.backends.opencl import nvidia_opencl, pocl
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -50,7 +50,7 @@ def main() -> None:
     target, *names = sys.argv[1:]
     if target == "cuda-through-cupy":
         missing: Any = None
-        sys.modules["polygen.runtime.cuda_python"] = missing
+        sys.modules["polygen.runtime.backends.cuda.cuda_python"] = missing
         target = "cuda"
     for name in names:
         count = run(name, target)

@@ -146,7 +146,7 @@ def main() -> None:
     target, name, *through = sys.argv[1:]
     if through:
         missing: Any = None
-        sys.modules["polygen.runtime.cuda_python"] = missing
+        sys.modules["polygen.runtime.backends.cuda.cuda_python"] = missing
     CASES[name](target)
     if not name.startswith("fault"):
         check_usable(target)

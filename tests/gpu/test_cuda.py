@@ -18,8 +18,8 @@ from polygen.errors import (
     OverlappingArguments,
     WrongDevice,
 )
-from polygen.runtime.cuda_driver import driver
-from polygen.runtime.device_array import DeviceArray, DeviceMemory
+from polygen.runtime.backends.cuda.cuda_driver import driver
+from polygen.runtime.backends.cuda.device_array import DeviceArray, DeviceMemory
 from tests.nvidia.copied_tiles import matrices, product
 from tests.random_kernels.check import check_compiled, make_case
 

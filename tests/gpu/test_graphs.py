@@ -11,7 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import WrongArgumentType
-from polygen.runtime import cuda_library
+from polygen.runtime.backends.cuda import cuda_library
 from tests.gpu.test_cuda import cupy, doubling, torch
 from tests.nvidia.test_graphs import growing, grown, steady
 

@@ -35,7 +35,7 @@ def host(monkeypatch: pytest.MonkeyPatch, shim: Path) -> Iterator[HostDriver]:
     found = HostDriver(shim)
     for place in PLACES:
         monkeypatch.setattr(f"polygen.runtime.{place}.driver", lambda: found)
-    monkeypatch.setattr("polygen.runtime.cuda_driver._MODULES", {})
-    monkeypatch.setattr("polygen.runtime.cuda_times._ORIGINS", {})
+    monkeypatch.setattr("polygen.runtime.backends.cuda.cuda_driver._MODULES", {})
+    monkeypatch.setattr("polygen.runtime.backends.cuda.cuda_times._ORIGINS", {})
     yield found
     found.stop()

@@ -67,7 +67,7 @@ def compiled_shim(folder: Path) -> Path:
 
 
 class HostDriver:
-    """The names of `polygen.runtime.cuda_driver.Driver`.
+    """The names of `polygen.runtime.backends.cuda.cuda_driver.Driver`.
 
     Parameters:
         shim: what stands before every source.

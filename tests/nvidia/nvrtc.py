@@ -31,7 +31,7 @@ def _compiled(architecture: str, source: str, options: tuple[str, ...]) -> tuple
     encoded = [option.encode() for option in given]
     (code,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * (size + 1)  # see polygen.runtime.cuda_python
+    log = b" " * (size + 1)  # see polygen.runtime.backends.cuda.cuda_python
     nvrtc.nvrtcGetProgramLog(program, log)
     kind = "PTX" if "compute" in architecture else "CUBIN"
     found = b""

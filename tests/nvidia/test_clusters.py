@@ -10,7 +10,7 @@ import pytest
 import polygen as pg
 from polygen.errors import ClusterNotPossible, DeviceLacks
 from polygen.ir.kernel import Kernel
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.arrays.expression_values import value_of
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.nvrtc import compile_for
 from tests.oracle.cases import kernel

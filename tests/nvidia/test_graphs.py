@@ -12,8 +12,8 @@ import pytest
 import polygen as pg
 from polygen.errors import LaunchFailed
 from polygen.ir.expression import Variable
-from polygen.runtime.device_errors import DriverError
-from polygen.runtime.grids import Grid, Script
+from polygen.runtime.calls.device_errors import DriverError
+from polygen.runtime.calls.launch_grids import Grid, Script
 from polygen.targets.programs.program import DeviceFunction, Program
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_runtime import Foreign
@@ -97,7 +97,7 @@ def test_steps_that_differ(host: HostDriver) -> None:
 
 
 def test_few_programs_keep_memory(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polygen.runtime.cuda_run._MOST_WITH_MEMORY", 3)
+    monkeypatch.setattr("polygen.runtime.backends.cuda.cuda_run._MOST_WITH_MEMORY", 3)
     run = steady().executor("cuda")
     for n in (1, 2, 3, 4, 5, 1, 2, 1):
         a = random(n)
@@ -229,7 +229,7 @@ def test_steps_are_in_order() -> None:
 
 @pytest.mark.parametrize(("n", "kept"), [(100, 99), (1000, None)])
 def test_grids_that_differ(n: int, kept: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polygen.runtime.grids._MOST_KEPT", 500)
+    monkeypatch.setattr("polygen.runtime.calls.launch_grids._MOST_KEPT", 500)
     program = program_of(growing())
     (function,) = program.launches
     program = replace(program, launches=(replace(function, group_counts=(Variable("t"),)),))

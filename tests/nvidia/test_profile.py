@@ -10,7 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import KernelFault
-from polygen.runtime.device_errors import DriverError
+from polygen.runtime.calls.device_errors import DriverError
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_graphs import steady
 

@@ -24,10 +24,10 @@ from polygen.errors import (
     WrongDevice,
 )
 from polygen.ir.dtype import to_dtype
-from polygen.runtime import cuda_driver
-from polygen.runtime.cuda_seen import seen_by_dlpack
-from polygen.runtime.device_array import DeviceArray, DeviceMemory
-from polygen.runtime.device_errors import DriverError
+from polygen.runtime.backends.cuda import cuda_driver
+from polygen.runtime.backends.cuda.cuda_seen import seen_by_dlpack
+from polygen.runtime.backends.cuda.device_array import DeviceArray, DeviceMemory
+from polygen.runtime.calls.device_errors import DriverError
 from tests.nvidia.host_driver import HostDriver
 
 
@@ -397,7 +397,7 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError("no module")
 
     nothing = SimpleNamespace(import_module=missing)  # to others, importlib stays what it is
-    monkeypatch.setattr("polygen.runtime.cuda_driver.importlib", nothing)
+    monkeypatch.setattr("polygen.runtime.backends.cuda.cuda_driver.importlib", nothing)
     cuda_driver.driver.cache_clear()
     with pytest.raises(NoDevice, match="CUDA cannot be used: no module; no module"):
         doubling().executor("cuda")(a=np.zeros(3), shift=1)

@@ -18,11 +18,11 @@ from polygen.errors import (
     UnknownFunction,
     UserError,
 )
-from polygen.runtime import cuda_python
-from polygen.runtime.arguments import examine, form_of
-from polygen.runtime.backends import libraries_of
-from polygen.runtime.separate import taken_apart
-from polygen.runtime.variant import make_variant
+from polygen.runtime.arrays.separate_arrays import taken_apart
+from polygen.runtime.backends.backend_table import libraries_of
+from polygen.runtime.backends.cuda import cuda_python
+from polygen.runtime.calls.arguments import examine, form_of
+from polygen.runtime.calls.kernel_variant import make_variant
 from tests.random_kernels.check import make_case
 from tests.random_kernels.layouts import passed
 

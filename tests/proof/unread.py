@@ -11,7 +11,7 @@ import numpy as np
 import polygen as pg
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.kernel import Kernel
-from polygen.runtime.assumptions import CallData, check_assumptions
+from polygen.runtime.claims.assumptions import CallData, check_assumptions
 
 INAMES = "ijk"
 SUBSCRIPTS = ("i", "j", "k", "i + j", "2*i + j", "3 - j", "i + 2*k", "0", "i // 2", "x[i]", "x[j]")

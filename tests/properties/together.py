@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from polygen.ir.kernel import Kernel
-from polygen.runtime.c_compiler import load_library
-from polygen.runtime.cuda_driver import build as build_cuda
+from polygen.runtime.backends.c.c_compiler import load_library
+from polygen.runtime.backends.cuda.cuda_driver import build as build_cuda
+from polygen.runtime.backends.opencl.opencl_driver import build, default_context
 from polygen.runtime.executor import Executor
-from polygen.runtime.opencl import build, default_context
 from tests.oracle.layouts import laid
 
 # Faster to compile than what polygen asks for; other tests compile with that.
@@ -107,12 +107,13 @@ def _compiler(target: str, patch: pytest.MonkeyPatch, compile_: Compile) -> Iter
     """Put something in the place of the compiler."""
     with patch.context() as patched:
         if target == "c":
-            patched.setattr("polygen.runtime.c_function.load_library", compile_)
+            patched.setattr("polygen.runtime.backends.c.c_function.load_library", compile_)
         elif target == "cuda":
-            patched.setattr("polygen.runtime.cuda_backend.build", compile_)
+            patched.setattr("polygen.runtime.backends.cuda.cuda_backend.build", compile_)
         else:
             patched.setattr(
-                "polygen.runtime.opencl_backend.build", lambda _context, *rest: compile_(*rest)
+                "polygen.runtime.backends.opencl.opencl_backend.build",
+                lambda _context, *rest: compile_(*rest),
             )
         yield
 

@@ -24,10 +24,10 @@ from polygen.ir import kernel as ir_kernel
 from polygen.ir.kernel import Kernel
 from polygen.ir.slots import slot
 from polygen.pipeline import generate_code
-from polygen.runtime.arguments import Call, examine, form_of
-from polygen.runtime.backends import libraries_of
-from polygen.runtime.outputs import written_arrays
-from polygen.runtime.variant import make_variant
+from polygen.runtime.arrays.outputs import written_arrays
+from polygen.runtime.backends.backend_table import libraries_of
+from polygen.runtime.calls.arguments import Call, examine, form_of
+from polygen.runtime.calls.kernel_variant import make_variant
 from polygen.targets.programs.program import Program
 from tests.replay.texts import Texts, texts_of
 

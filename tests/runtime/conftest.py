@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.runtime.opencl import default_context, pyopencl
+from polygen.runtime.backends.opencl.opencl_driver import default_context, pyopencl
 
 
 @pytest.fixture(params=["c", "opencl"])

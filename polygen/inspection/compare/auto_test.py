@@ -23,10 +23,10 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
 from polygen.language.programs import TranslationUnit
+from polygen.runtime.arrays.inferred_sizes import size_names
+from polygen.runtime.arrays.outputs import written_arrays
+from polygen.runtime.arrays.separate_arrays import whole
 from polygen.runtime.executor import Executor
-from polygen.runtime.outputs import written_arrays
-from polygen.runtime.separate import whole
-from polygen.runtime.sizes import size_names
 from polygen.runtime.timing import resident, seconds_of
 from polygen.source import caller_location
 from polygen.transforms.kernels.infer_unknown_types import infer_unknown_types

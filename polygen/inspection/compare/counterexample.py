@@ -17,9 +17,9 @@ from polygen.inspection.compare.same_results import is_same
 from polygen.ir.domain import flat_names
 from polygen.ir.dtype import is_inexact
 from polygen.ir.kernel import Kernel
-from polygen.runtime.outputs import written_arrays
-from polygen.runtime.separate import whole
-from polygen.runtime.sizes import size_names
+from polygen.runtime.arrays.inferred_sizes import size_names
+from polygen.runtime.arrays.outputs import written_arrays
+from polygen.runtime.arrays.separate_arrays import whole
 
 Change: TypeAlias = Callable[[Any], Any]
 

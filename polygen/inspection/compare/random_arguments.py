@@ -20,12 +20,12 @@ from polygen.ir.dtype import DType, computed_in, is_exact
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Separate
 from polygen.ir.parts import part_indices, parts
-from polygen.runtime.allocation import allocator, placed
-from polygen.runtime.array_library import NUMPY
-from polygen.runtime.arrays import describe
-from polygen.runtime.extents import extent_of
-from polygen.runtime.separate import joined
-from polygen.runtime.sizes import find_sizes, size_names
+from polygen.runtime.arrays.array_extents import extent_of
+from polygen.runtime.arrays.array_facts import describe
+from polygen.runtime.arrays.array_library import NUMPY
+from polygen.runtime.arrays.inferred_sizes import find_sizes, size_names
+from polygen.runtime.arrays.output_allocation import allocator, placed
+from polygen.runtime.arrays.separate_arrays import joined
 from polygen.source import caller_location
 from polygen.transforms.kernels.infer_unknown_types import infer_unknown_types
 

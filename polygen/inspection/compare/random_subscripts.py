@@ -25,7 +25,7 @@ from polygen.ir.domain import flat_names
 from polygen.ir.dtype import integer_limits, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.runtime.extents import extent_of
+from polygen.runtime.arrays.array_extents import extent_of
 
 _PARAM = isl.dim_type.param
 _MOST_ITERATIONS = 300  # of a loop whose length is data, but for one: past what uint8 holds

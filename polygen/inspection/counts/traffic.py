@@ -16,7 +16,7 @@ from polygen.inspection.counts.executions import group_extents
 from polygen.inspection.counts.mem_access_map import get_mem_access_map
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.arrays.expression_values import value_of
 
 _SUBGROUP = 32  # work items that access memory together
 _SECTOR = 32  # bytes of global memory that are moved together

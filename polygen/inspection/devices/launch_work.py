@@ -19,7 +19,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import tell
 from polygen.lower.program import HostLoop, HostNode, Launch
-from polygen.runtime.recording import Called
+from polygen.runtime.calls.call_recording import Called
 
 Operations = Mapping[str, int]  # by the name of their type
 

@@ -9,7 +9,7 @@ from numbers import Real
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.dtype import is_inexact, to_dtype
 from polygen.ir.public import public_class
-from polygen.runtime import cuda_driver
+from polygen.runtime.backends.cuda import cuda_driver
 from polygen.source import caller_location
 
 _CLUSTER, _HOPPER = 8, 9  # groups that every device of this compute capability has in a cluster

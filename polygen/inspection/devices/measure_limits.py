@@ -15,8 +15,8 @@ from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.measured_device import MeasuredDevice, measured_device
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.runtime import cache as disk
-from polygen.runtime.recording import unheard
+from polygen.runtime.calls.call_recording import unheard
+from polygen.runtime.disk import cache as disk
 from polygen.runtime.timing import resident
 
 # On processors, halves are computed as float32: their conversions are what would be measured.

@@ -9,10 +9,10 @@ from typing import Any
 
 from polygen.inspection.devices.limits import Limits
 from polygen.language.make_kernel import make_kernel
-from polygen.runtime.c_compiler import find_compiler
-from polygen.runtime.cuda_driver import architecture, driver
+from polygen.runtime.backends.c.c_compiler import find_compiler
+from polygen.runtime.backends.cuda.cuda_driver import architecture, driver
+from polygen.runtime.backends.opencl.opencl_driver import Queue, pyopencl
 from polygen.runtime.executor import Executor
-from polygen.runtime.opencl import Queue, pyopencl
 
 _LEAST_COPIED, _MOST_COPIED = 2**28, 2**30  # bytes: past caches, and not too long
 _PAST = 8  # how many times a cache

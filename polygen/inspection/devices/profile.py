@@ -12,7 +12,7 @@ from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.profile_table import ProfileTable, table_of
 from polygen.inspection.devices.profile_trace import trace_of
 from polygen.ir.public import public, public_class
-from polygen.runtime.recording import RecordedCall, leave, listen
+from polygen.runtime.calls.call_recording import RecordedCall, leave, listen
 
 _MOST_WAITING = 4096  # calls of which the times are not taken yet: devices keep events for each
 

@@ -13,7 +13,7 @@ from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.measure_limits import measure_limits
 from polygen.inspection.devices.shown_numbers import shown_time
 from polygen.ir.kernel import Kernel
-from polygen.runtime.recording import Called, RecordedCall
+from polygen.runtime.calls.call_recording import Called, RecordedCall
 
 
 @dataclass(frozen=True)

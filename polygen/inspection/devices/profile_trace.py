@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polygen.runtime.recording import RecordedCall
+from polygen.runtime.calls.call_recording import RecordedCall
 
 _HOST, _DEVICES = 1, 2  # processes of the trace
 

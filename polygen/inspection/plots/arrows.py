@@ -10,7 +10,7 @@ import islpy as isl
 from polygen.analysis.dataflow.dependences import Dependence, dependences
 from polygen.inspection.plots.shown_instances import Frame, Statement, Values, points_of
 from polygen.ir import walk
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.arrays.expression_values import value_of
 
 KINDS = ("flow", "anti", "output")
 _IN, _OUT, _PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param

@@ -22,7 +22,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import is_parallel
 from polygen.language.parser import parse_expression
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.arrays.expression_values import value_of
 from polygen.source import caller_location
 
 _PARAM = isl.dim_type.param

@@ -15,8 +15,8 @@ from polygen.inspection.devices import limit_kernels as kernels
 from polygen.inspection.devices import measure_limits as module
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.measured_device import measured_device
-from polygen.runtime.cache_contents import contents
-from polygen.runtime.recording import RECORDERS, unheard
+from polygen.runtime.calls.call_recording import RECORDERS, unheard
+from polygen.runtime.disk.cache_contents import contents
 
 
 @pytest.mark.parametrize("kind", ["gpu", "cpu"])

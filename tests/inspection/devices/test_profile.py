@@ -18,8 +18,8 @@ import polygen as pg
 from polygen.errors import MissingArgument
 from polygen.inspection.devices import profile as of_profile
 from polygen.inspection.devices import profile_table
-from polygen.runtime.opencl import default_context
-from polygen.runtime.recording import RECORDERS
+from polygen.runtime.backends.opencl.opencl_driver import default_context
+from polygen.runtime.calls.call_recording import RECORDERS
 
 LIMITS = pg.Limits(1e10, {"float32": 1e11, "float64": 5e10})
 
@@ -193,7 +193,7 @@ def test_nothing() -> None:
 
 def test_times_are_taken_of_what_is_over_long_since(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_profile, "_MOST_WAITING", 3)
-    monkeypatch.setattr("polygen.runtime.recording._MOST_WAITING", 2)
+    monkeypatch.setattr("polygen.runtime.calls.call_recording._MOST_WAITING", 2)
     with pg.profile(LIMITS) as p:
         for _ in range(10):
             doubling().executor("c")(a=ones(3))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.runtime.c_compiler import find_compiler
+from polygen.runtime.backends.c.c_compiler import find_compiler
 
 MOST = 4  # units in the last place, as glibc says; the reference has an error of its own
 ONE = """acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp10 exp2 expm1 log log10

@@ -18,7 +18,7 @@ from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import HostLoop, If, Launch, Loop, LoopProgram
-from polygen.runtime.c_compiler import FLAGS
+from polygen.runtime.backends.c.c_compiler import FLAGS
 from polygen.validation.validate import validate
 from tests.oracle.cases import agree, kernel, steps
 

@@ -25,7 +25,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
 from polygen.lower.program import Launch
 from polygen.proof import Rearranged, prove
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.arrays.expression_values import value_of
 from polygen.transforms.parallel_reductions._cluster_shares import CLUSTER_TAG
 from polygen.transforms.parallel_reductions._dealt_values import Shares
 from polygen.transforms.parallel_reductions._partial_results import reduce_in_stages

@@ -1,0 +1,249 @@
+"""Sizes that a call does not pass are found from the shapes of the arrays that it does."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.errors import MissingArgument, SizeMismatch, WrongShape, WrongStrides
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.empty import NO_NAMES
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.layout import Auto, element_strides, layout_expressions, show_tags
+from polygen.ir.remembered import per_kernel
+from polygen.ir.show import show_tuple
+from polygen.ir.show_expression import show_expression
+from polygen.runtime.arrays.array_extents import extent_of
+from polygen.runtime.arrays.array_facts import ArrayInfo
+from polygen.runtime.arrays.expression_values import value_of
+from polygen.runtime.arrays.separate_arrays import passed_arguments
+from polygen.source import caller_location
+
+
+@per_kernel
+def size_names(kernel: Kernel) -> frozenset[str]:
+    """Return the scalar arguments that loops, shapes or strides depend on."""
+    found: set[str] = set(kernel.assumptions.parameters)
+    for domain in kernel.domains:
+        found.update(domain.parameters)
+    for arg in kernel.arguments:
+        if isinstance(arg, GlobalArg):
+            for expression in (*(arg.shape or ()), *layout_expressions(arg)):
+                found |= walk.free_variables(expression)
+    for size in kernel.derived_sizes:
+        found |= size.names
+    for temporary in kernel.temporaries:
+        found = found.union(*map(walk.free_variables, temporary.shape))
+    return frozenset(a.name for a in kernel.arguments if isinstance(a, ValueArg)) & found
+
+
+def fixed_sizes(kernel: Kernel) -> frozenset[str]:
+    """Return the scalar arguments that are numbers in the code for a call."""
+    return size_names(kernel) if kernel.options.fix_sizes else frozenset()
+
+
+class What(enum.Enum):
+    """What of an array an equation is about; those that come first are solved first."""
+
+    SHAPE = "shape"
+    STRIDES = "strides"
+    OFFSET = "offset"
+
+
+@dataclass(frozen=True, slots=True)
+class _Equation:
+    """What an axis of an array that was passed says: the expression has the value.
+
+    Attributes:
+        what: what it is about.
+        binding: whether it has to hold.  A stride along an axis with a single subscript need not.
+    """
+
+    arg: GlobalArg
+    array: ArrayInfo
+    expression: Expression
+    value: int
+    what: What = What.SHAPE
+    binding: bool = True
+
+
+def find_sizes(
+    kernel: Kernel, arrays: Mapping[str, ArrayInfo], given: Mapping[str, int], check: bool = True
+) -> dict[str, int]:
+    """Return the value of each size of a kernel, derived ones too.
+
+    Parameters:
+        kernel: the kernel.
+        arrays: the arrays that were passed.
+        given: the sizes that were passed.
+        check: whether all shapes and strides have to be right.
+
+    Raises:
+        MissingArgument: if a size was not passed and does not follow from the arrays.
+        WrongShape: if an array does not have the shape that the kernel says.
+        WrongStrides: if an array does not have the strides that the kernel says.
+        SizeMismatch: if two arguments say different things of one size.
+    """
+    values = dict(given)
+    origins = {name: f"{name} = {value} was passed" for name, value in given.items()}
+    equations = list(_equations(kernel, arrays))
+    for equation in sorted(equations, key=lambda e: (not e.binding, list(What).index(e.what))):
+        _solve(equation, values, origins)
+    # An equation of two unknowns may have only one left now.
+    for equation in equations:
+        _solve(equation, values, origins)
+    for name in sorted(size_names(kernel) - values.keys()):
+        raise MissingArgument(
+            f"kernel '{kernel.name}' needs a value of '{name}', which does not follow from the "
+            "shapes of the arrays that were passed",
+            where=caller_location(),
+            remedy=f"pass {name}=...",
+        )
+    if check:
+        for equation in equations:
+            if equation.binding and _value(kernel, equation, values) != equation.value:
+                raise _mismatch(equation, values, origins)
+    for size in kernel.derived_sizes:
+        values[size.name] = value_of(size.value, values)
+    return values
+
+
+def _value(kernel: Kernel, equation: _Equation, values: Mapping[str, int]) -> int:
+    if equation.what is What.SHAPE:
+        return extent_of(kernel, equation.expression, values)
+    return value_of(equation.expression, values)
+
+
+def _equations(kernel: Kernel, arrays: Mapping[str, ArrayInfo]) -> Iterator[_Equation]:
+    for arg in passed_arguments(kernel):
+        if not isinstance(arg, GlobalArg) or arg.name not in arrays or arg.shape is None:
+            continue
+        array = arrays[arg.name]
+        if len(array.shape) != len(arg.shape):
+            raise WrongShape(
+                f"argument '{arg.name}' has shape {array.shape}: {len(array.shape)} axes, where "
+                f"kernel '{kernel.name}' has {len(arg.shape)}: {show_tuple(arg.shape)}",
+                where=caller_location(),
+                remedy="reshape it: array.reshape(...)",
+            )
+        for expression, extent in zip(arg.shape, array.shape, strict=True):
+            yield _Equation(arg, array, expression, extent)
+        yield from _layout_equations(arg, array)
+
+
+def _layout_equations(arg: GlobalArg, array: ArrayInfo) -> Iterator[_Equation]:
+    empty = 0 in array.shape
+    strides = element_strides(arg) or ()
+    for expression, stride, extent in zip(strides, array.strides, array.shape, strict=False):
+        if expression is not None and not isinstance(expression, Auto):
+            binding = extent > 1 and not empty
+            yield _Equation(arg, array, expression, stride, What.STRIDES, binding)
+    # What is before NumPy's arrays, nobody knows.
+    if array.in_buffer and arg.offset != 0 and not isinstance(arg.offset, Auto):
+        yield _Equation(arg, array, arg.offset, array.offset, What.OFFSET, not empty)
+
+
+def _solve(equation: _Equation, values: dict[str, int], origins: dict[str, str]) -> None:
+    """Find the value of the only unknown of an equation, if there is only one."""
+    unknown = walk.free_variables(equation.expression) - values.keys()
+    if len(unknown) != 1:
+        return
+    (name,) = unknown
+    form = linear_form(_decisive(walk.substitute(equation.expression, values), equation.value))
+    if form is None or list(form.terms) != [name]:
+        return
+    value, rest = divmod(equation.value - form.constant, form.terms[name])
+    if rest and equation.binding:
+        raise _no_solution(equation, name)
+    values[name] = value
+    origins[name] = f"{name} = {value} follows from {_says(equation)}"
+
+
+def _decisive(node: Expression, value: int) -> Expression:
+    """Return what has a value if `node` has it: of a maximum, what is not a smaller number."""
+    if not isinstance(node, ex.Max | ex.Min):
+        return node
+    forms = [linear_form(child) for child in node.children]
+    numbers = [form.constant for form in forms if form is not None and form.is_constant]
+    others = [
+        c for c, f in zip(node.children, forms, strict=True) if f is None or not f.is_constant
+    ]
+    less = all(n < value for n in numbers)
+    more = all(n > value for n in numbers)
+    if len(others) == 1 and (less if isinstance(node, ex.Max) else more):
+        return others[0]
+    return node
+
+
+def _says(equation: _Equation) -> str:
+    arg, array = equation.arg, equation.array
+    if equation.what is What.OFFSET:
+        return (
+            f"the offset of '{arg.name}', {show_expression(equation.expression)} = {array.offset}"
+        )
+    actual = array.strides if equation.what is What.STRIDES else array.shape
+    shown = show_tuple(_declared(equation))
+    return f"the {equation.what.value} of '{arg.name}', {shown} = {actual}"
+
+
+def _declared(equation: _Equation) -> tuple[Expression, ...]:
+    """Return the shape or the strides that are declared; the offset as one of one."""
+    if equation.what is What.SHAPE:
+        return equation.arg.shape or ()
+    if equation.what is What.OFFSET:
+        return (equation.expression,)
+    strides = element_strides(equation.arg) or ()
+    return tuple([_ANY if isinstance(s, Auto) or s is None else s for s in strides])
+
+
+_ANY = ex.Variable("any")
+
+
+def _no_solution(equation: _Equation, name: str) -> WrongShape | WrongStrides:
+    kind = WrongShape if equation.what is What.SHAPE else WrongStrides
+    return kind(
+        f"{_says(equation)}, cannot be: no integer '{name}' makes "
+        f"{show_expression(equation.expression)} equal to {equation.value}",
+        where=caller_location(),
+    )
+
+
+def _mismatch(
+    equation: _Equation, values: Mapping[str, int], origins: Mapping[str, str]
+) -> SizeMismatch | WrongShape | WrongStrides:
+    arg, array = equation.arg, equation.array
+    declared = _declared(equation)
+    names = sorted(walk.free_variables(equation.expression))
+    if equation.what is What.STRIDES:  # all of them are shown
+        names = sorted(NO_NAMES.union(*map(walk.free_variables, declared)) - {"any"})
+    shown = [str(e) if e == _ANY else str(value_of(e, values)) for e in declared]
+    if equation.what is What.OFFSET:
+        message = (
+            f"argument '{arg.name}' begins {array.offset} elements into its buffer; it has to "
+            f"begin {shown[0]} elements into it"
+        )
+    else:
+        actual = array.shape if equation.what is What.SHAPE else array.strides
+        what = "shape" if equation.what is What.SHAPE else "strides, in elements,"
+        expected = f"({', '.join(shown)}{',' * (len(shown) == 1)})"
+        message = f"argument '{arg.name}' has the {what} {actual}; it has to be {expected}"
+    if names:
+        message += f" = {show_tuple(declared)}, as " + ", and ".join(origins[n] for n in names)
+    if equation.what is not What.SHAPE:
+        tags = "" if arg.dim_tags is None else show_tags(arg.dim_tags)
+        remedy = f"pass an array with the layout '{tags}', or leave the layout to the call"
+        return WrongStrides(message, where=caller_location(), remedy=remedy)
+    from_others = any(f"of '{arg.name}'" not in origins[n] for n in names)
+    kind = SizeMismatch if from_others else WrongShape
+    remedy = "pass arrays that fit together"
+    if from_others and isinstance(equation.expression, ex.Variable):
+        remedy += (
+            f"; if the sizes may differ, declare GlobalArg('{arg.name}', shape=...) with sizes of "
+            "its own"
+        )
+    return kind(message, where=caller_location(), remedy=remedy)

@@ -1,0 +1,291 @@
+"""Running a CUDA program: launches, and the loops around them."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from operator import gt
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from polygen.errors import InternalError, LaunchFailed, OutOfMemory
+from polygen.ir.array import ValueArg
+from polygen.runtime.arrays.global_temporaries import bytes_of
+from polygen.runtime.backends.cuda.cuda_driver import Driver, driver
+from polygen.runtime.backends.cuda.cuda_graph_memory import GraphMemory
+from polygen.runtime.backends.cuda.cuda_graphs import Graphs
+from polygen.runtime.backends.cuda.cuda_streams import CudaEvent, Mark
+from polygen.runtime.backends.cuda.cuda_times import Stopwatch
+from polygen.runtime.backends.cuda.cuda_values import Packed, new_place
+from polygen.runtime.backends.cuda.device_array import DeviceMemory
+from polygen.runtime.calls.call_recording import Called, RecordedCall
+from polygen.runtime.calls.device_errors import DriverError
+from polygen.runtime.calls.launch_grids import Grid, Script, Step
+from polygen.source import caller_location
+from polygen.targets.programs.program import DeviceFunction
+
+_FIRST_WITH_EARLY = 9  # compute capability
+
+
+class CudaRun:
+    """A CUDA program with all sizes, to be started with what changes from call to call.
+
+    What functions are passed is kept here, so one thread at a time may set it and launch.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        called: Called,
+        fixed: Mapping[str, int],
+        names: Sequence[str],
+    ) -> None:
+        """Prepare all launches.
+
+        Parameters:
+            module: the program as the driver loaded it.
+            called: the program, and what else profiles want to know.
+            fixed: the sizes, and the values of hidden arguments.
+            names: the arguments that a call passes, in order.
+        """
+        self._called, program = called, called.program
+        self._name = program.loop_program.name
+        self._driver = driver()
+        self._lock = threading.Lock()
+        self._last: Mark | None = None  # where temporaries were last in use
+        temporaries = program.loop_program.global_temporaries
+        self._sizes = {t.name: bytes_of(t, fixed) for t in temporaries}
+        self._memory: dict[str, DeviceMemory] = {}  # allocated when it is needed
+        self._of_graphs = GraphMemory(self._driver, self._sizes)
+        arguments = {arg.name: arg for f in program.launches for arg in f.arguments}
+        self._passed = Packed([arguments.get(name) for name in names])
+        self._places = {n: new_place(a) for n, a in arguments.items() if n not in names}
+        for name in fixed.keys() & self._places.keys():
+            self._places[name].value = fixed[name]
+        self._script = Script(program, fixed, _Limits(self._driver).check)
+        self._addresses = {name: ctypes.addressof(place) for name, place in self._places.items()}
+        self._addresses |= dict(zip(names, self._passed.addresses, strict=True))
+        self._launches = {
+            function.name: self._prepare(module, function, {*fixed, *self._sizes, *names})
+            for function in program.launches
+        }
+        self._graphs = Graphs(self._driver, self._script.pieces or (), self._start)
+        # Older devices begin no launch before those ahead are over.
+        major = self._driver.attribute("COMPUTE_CAPABILITY_MAJOR", self._driver.device())
+        self._may_begin_early = major >= _FIRST_WITH_EARLY
+        self._only = self._script.only if not temporaries else None
+
+    @property
+    def call(self) -> Callable[..., CudaEvent]:
+        """What starts everything: a function of a stream, its owner and what changes.
+
+        It raises LaunchFailed if the device refuses.
+        """
+        return self._all_at_once if self._only is None else self._single(self._only)
+
+    def _single(self, step: Step) -> Callable[..., CudaEvent]:
+        """Return `call` for the usual case, which does nothing but what it has to."""
+        set_values, launch = self._passed.set, self._starter(step)
+        event = CudaEvent(0, self, self._name)
+
+        def call(stream: int, owner: Any, *values: Any) -> CudaEvent:
+            nonlocal event
+            with self._lock:
+                set_values(*values)
+                try:
+                    launch(stream)
+                except DriverError as error:
+                    if error.is_fatal:
+                        raise
+                    raise _refused(step, error) from None
+            if event.owner is not owner:
+                event = CudaEvent(stream, owner, self._name)
+            return event
+
+        return call
+
+    def _prepare(self, module: Any, function: DeviceFunction, known: AbstractSet[str]) -> _Prepared:
+        for arg in function.arguments:
+            if arg.name not in known and not isinstance(arg, ValueArg):
+                raise InternalError(f"nothing is passed for '{arg.name}' of '{function.name}'")
+        handle = self._driver.function(module, function.name, function.shared_bytes)
+        addresses = [self._addresses[arg.name] for arg in function.arguments]
+        kept = (ctypes.c_void_p * len(addresses))(*addresses)
+        return _Prepared(function, handle, kept, ctypes.addressof(kept))
+
+    def _all_at_once(self, stream: int, owner: Any, *values: Any) -> CudaEvent:
+        with self._lock:
+            self._passed.set(*values)
+            if self._driver.is_recorded(stream):
+                self._run_recorded(stream)
+            else:
+                self._run_all(stream)
+        return CudaEvent(stream, owner, self._name)
+
+    def recorded(self, stream: int, owner: Any, *values: Any) -> CudaEvent:
+        """Start everything as `call` does, one launch after the other, for profiles to know."""
+        with self._lock:
+            self._passed.set(*values)
+            note = RecordedCall(self._called)
+            if self._driver.is_recorded(stream):
+                self._run_recorded(stream, note)
+            else:
+                self._run_all(stream, note)
+        note.finish()
+        return CudaEvent(stream, owner, self._name)
+
+    def _run_all(self, stream: int, note: RecordedCall | None = None) -> None:
+        if self._sizes and not self._memory:
+            self._allocate()
+        for name, memory in self._memory.items():
+            self._places[name].value = memory.address
+        if self._last is not None:
+            self._last.let_wait(stream)
+        try:
+            if note is not None:
+                self._run_timed(stream, note)
+            elif not self._graphs.run(stream, bytes(self._passed.buffer)):
+                for step in self._script.steps():
+                    self._start(step, stream)
+        finally:
+            if self._sizes:
+                self._last = self._last or Mark()
+                self._last.put(stream)
+
+    def _run_timed(self, stream: int, note: RecordedCall) -> None:
+        watch = Stopwatch(stream)
+        for step in self._script.steps():
+            note.add(step.function.name, watch.timed(partial(self._start, step, stream)))
+
+    def _allocate(self) -> None:
+        """Allocate temporaries, which are kept for the next call; few programs keep theirs."""
+        with _KEEPING:
+            others = [run for run in _WITH_MEMORY if run is not self]
+            for run in others[: max(0, len(others) + 1 - _MOST_WITH_MEMORY)]:
+                run._release()
+            _WITH_MEMORY[self] = None
+            try:
+                self._memory = self._new_memory()
+            except OutOfMemory:
+                for run in others:
+                    run._release()
+                self._memory = self._new_memory()
+
+    def _new_memory(self) -> dict[str, DeviceMemory]:
+        return {n: DeviceMemory(size, f"the temporary '{n}'") for n, size in self._sizes.items()}
+
+    def _release(self) -> None:
+        """Give memory back, but not while a call is being started."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._memory = {}
+                self._graphs.forget()
+                _WITH_MEMORY.pop(self, None)
+            finally:
+                self._lock.release()
+
+    def _run_recorded(self, stream: int, note: RecordedCall | None = None) -> None:
+        """Put everything into a graph that the user makes, with temporaries of its own."""
+        for name, address in self._of_graphs.on(stream).items():
+            self._places[name].value = address
+        for step in self._script.steps():
+            self._start(step, stream)
+            if note is not None:  # when it runs, and how often, only the user knows
+                note.add(step.function.name, None)
+
+    def _start(self, step: Step, stream: int) -> None:
+        for name, value in step.loops:
+            self._places[name].value = value
+        try:
+            self._starter(step)(stream)
+        except DriverError as error:
+            if error.is_fatal:
+                raise
+            raise _refused(step, error) from None
+
+    def _starter(self, step: Step) -> Callable[[int], None]:
+        """Return what starts a step on a stream."""
+        prepared, cuda = self._launches[step.function.name], self._driver
+        handle, addresses, shared = prepared.handle, prepared.addresses, step.function.shared_bytes
+        groups, items = step.grid.launched
+        if step.function.waits and self._may_begin_early:
+            return cuda.early_launch(handle, groups, items, shared, addresses)
+        return lambda stream: cuda.launch(handle, groups, items, shared, stream, addresses)
+
+
+def _refused(step: Step, error: DriverError) -> LaunchFailed:
+    grid = step.grid
+    return LaunchFailed(
+        f"the device refused launch '{step.function.name}' with {grid.size} work items in groups "
+        f"of {grid.group}: {error}",
+        where=caller_location(),
+        remedy="do all arrays belong to the current device, and is there memory for them?",
+    )
+
+
+# Programs that keep memory, those first that have had it for longest.
+_WITH_MEMORY: WeakKeyDictionary[CudaRun, None] = WeakKeyDictionary()
+_MOST_WITH_MEMORY = 16
+_KEEPING = threading.Lock()
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A function of the program, and what it is passed.
+
+    Attributes:
+        function: the function.
+        handle: what the driver calls it.
+        kept: the addresses of all values.
+        addresses: where these are.
+    """
+
+    function: DeviceFunction
+    handle: int
+    kept: Any
+    addresses: int
+
+
+class _Limits:
+    """What the current device takes."""
+
+    def __init__(self, cuda: Driver) -> None:
+        def ask(name: str) -> int:
+            return cuda.attribute(name, device)
+
+        device = cuda.device()
+        self._most = ask("MAX_THREADS_PER_BLOCK")
+        self._along = tuple([ask(f"MAX_BLOCK_DIM_{axis}") for axis in "XYZ"])
+        self._groups = tuple([ask(f"MAX_GRID_DIM_{axis}") for axis in "XYZ"])
+        self._shared = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+
+    def check(self, launch: DeviceFunction, grid: Grid) -> None:
+        """Raise LaunchFailed if the device does not take a grid."""
+        groups, items = grid.launched
+        if prod(items) > self._most or any(map(gt, items, self._along)):
+            raise LaunchFailed(
+                f"launch '{launch.name}' has groups of {grid.group} work items; the device has at "
+                f"most {self._most} in a group, and {self._along} along its axes",
+                where=caller_location(),
+                remedy="split the inames tagged l.* by less",
+            )
+        if any(map(gt, groups, self._groups)):
+            counts = tuple([n // m for n, m in zip(grid.size, grid.group, strict=True)])
+            raise LaunchFailed(
+                f"launch '{launch.name}' has a grid of {counts} groups; the device has at most "
+                f"{self._groups} along its axes",
+                where=caller_location(),
+                remedy="give the longest loop to g.0, or more iterations to each work item",
+            )
+        if launch.shared_bytes > self._shared:
+            raise LaunchFailed(
+                f"launch '{launch.name}' has {launch.shared_bytes} bytes of local memory; the "
+                f"device has at most {self._shared} for a group",
+                where=caller_location(),
+                remedy="use smaller tiles",
+            )

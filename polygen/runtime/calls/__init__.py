@@ -1,0 +1,6 @@
+"""From arguments to what a function takes: checked, converted, planned, recorded.
+
+What is asked here: which variant of a kernel a call needs, and what its wrapper passes on.  It
+rests on `arrays`, and knows no target.  Start with `arguments`, then `call_wrapper`, which writes
+the Python function that later calls of the same form go through.
+"""
