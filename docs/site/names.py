@@ -181,8 +181,11 @@ _RETURNED = Group(
         ),
         *("ir.options.Options", "ir.substitution.SubstitutionRule", "ir.sizes.DerivedSize"),
         *("ir.claims.Injective", "ir.claims.Independent", "analysis.access.banks.BankConflicts"),
-        *("runtime.device_array.DeviceArray", "runtime.events.Finished"),
-        "runtime.cuda_streams.CudaEvent",
+        *(
+            "runtime.backends.cuda.device_array.DeviceArray",
+            "runtime.calls.awaited_events.Finished",
+        ),
+        "runtime.backends.cuda.cuda_streams.CudaEvent",
         *("ir.tags.GroupTag", "ir.tags.LocalTag", "ir.tags.AutoLocalTag", "ir.tags.UnrollTag"),
         *("ir.tags.UnrollHintTag", "ir.tags.IlpTag", "ir.tags.VectorTag", "ir.tags.ForTag"),
         "targets.languages.target.Target",
