@@ -1,4 +1,4 @@
-"""Whether this process was forked off one that uses OpenCL: to be known from the beginning.
+"""Notices at import whether this process was forked off one that uses OpenCL.
 
 A user's program may load a driver, and fork, before it calls anything of polygen's.  So `import
 polygen` calls `watch_forks`; nothing here takes time.

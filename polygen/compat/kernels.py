@@ -1,4 +1,4 @@
-"""What Loo.py's kernels offer, read from polygen's: attributes with Loo.py's names."""
+"""Attributes of Loo.py's kernels, read from polygen's."""
 
 from __future__ import annotations
 

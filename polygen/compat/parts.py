@@ -1,4 +1,4 @@
-"""What Loo.py's instructions and programs offer, read from polygen's."""
+"""Attributes of Loo.py's instructions and programs, read from polygen's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scripts import from ``loopy.symbolic``: pymbolic's mappers, for polygen's nodes as well.
+"""Names of ``loopy.symbolic``: pymbolic's mappers, for polygen's nodes as well.
 
 Expressions of polygen's are pymbolic's trees; what pymbolic does not know (reductions, invocations
 of rules, ...) a mapper without a method for it goes through part by part.

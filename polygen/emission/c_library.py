@@ -1,4 +1,4 @@
-"""What a kernel for C needs beside its code: a file that checks, provides memory, and runs it."""
+"""The file beside a C kernel that checks its arguments, provides memory, and runs it."""
 
 from __future__ import annotations
 

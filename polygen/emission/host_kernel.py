@@ -1,4 +1,4 @@
-"""What a host has to know of a kernel's code: arguments, where elements lie, what to check.
+"""A kernel's code as a host sees it: arguments, layouts of arrays, checks.
 
 All of it is in terms of the sizes; each kind of file prints it in its own language.
 """

@@ -21,7 +21,7 @@ _MASKED: _Any = _np.ma.MaskedArray
 
 
 class _Layout(_ctypes.Structure):
-    """Where the elements of an array lie: what the library's functions return."""
+    """The layout of an array: its C expressions, as the library's functions return them."""
 
     _fields_ = (
         ("axes", _ctypes.c_int),

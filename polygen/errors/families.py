@@ -6,7 +6,7 @@ from typing import Self
 
 
 class PolygenError(Exception):
-    """What all errors of polygen share: how they are shown.
+    """Base class of all errors of polygen; it lays out their text.
 
     Parameters:
         what: one or two sentences: what was asked, and why it cannot be.
@@ -81,4 +81,4 @@ class InternalError(PolygenError):
 
 
 class PolygenWarning(UserWarning):
-    """What all warnings of polygen share."""
+    """Base class of all warnings of polygen."""

@@ -1,1 +1,1 @@
-"""What a kernel is.  Nothing here knows of text to parse, of targets or of devices."""
+"""The parts of a kernel.  Nothing here knows of text to parse, of targets or of devices."""

@@ -1,4 +1,4 @@
-"""What instructions have in common: any, those that assign, those that do not say what."""
+"""Base classes of instructions: all, those that assign, and those with opaque effects."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _numbers(value: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What may be said of an instruction of any kind, and rarely is.
+    """Rarely used options, which instructions of all kinds have.
 
     Attributes:
         tags: names that tell instructions from others: see `polygen.language.within`.
@@ -72,7 +72,7 @@ class Options:
 
 
 class Instruction(Options, Offering):
-    """What all instructions have in common.
+    """Base class of all instructions.
 
     Attributes:
         id: the name that dependencies use.
@@ -111,7 +111,7 @@ class Instruction(Options, Offering):
 
     @cached_property  # which a field of a subclass may take the place of
     def assignees(self) -> tuple[ex.Variable | ex.Subscript, ...]:
-        """What it assigns to."""
+        """The variables and elements that it assigns to."""
         return ()
 
     @cached_property
@@ -121,7 +121,7 @@ class Instruction(Options, Offering):
 
     @property
     def evaluated(self) -> tuple[Expression, ...]:
-        """What it evaluates where its predicates hold: values, subscripts of what it writes."""
+        """The expressions that it evaluates where its predicates hold, subscripts included."""
         return ()
 
     @property
@@ -141,7 +141,7 @@ class Instruction(Options, Offering):
 
     @cached_property
     def invocations(self) -> tuple[ex.Invocation, ...]:
-        """Where it stands for what a substitution rule says, what it assigns to included."""
+        """Its invocations of substitution rules, those in assignees included."""
         nodes = (*self.assignees, *self.reads)
         return tuple([found for node in nodes for found in invocations(node)])
 
@@ -170,11 +170,11 @@ class Instruction(Options, Offering):
 
 
 class Assigning(Instruction):
-    """What instructions that assign have in common: all is read before anything is written."""
+    """Base class of instructions that assign: all is read before anything is written."""
 
     @cached_property
     def atomicity(self) -> Atomicity | None:
-        """How it is atomic, if it is."""
+        """Its atomicity; None if it is not atomic."""
         return None
 
     @cached_property
@@ -184,7 +184,7 @@ class Assigning(Instruction):
 
     @cached_property
     def values(self) -> tuple[Expression, ...]:
-        """What is assigned: one value for each of the assignees."""
+        """The assigned values, one for each assignee."""
         raise NotImplementedError
 
     @property
@@ -248,7 +248,7 @@ class Assigning(Instruction):
 
 
 class Opaque(Assigning):
-    """What instructions have in common that have assignees, and no values of their own."""
+    """Base class of instructions that have assignees, and no values of their own."""
 
     @cached_property
     def values(self) -> tuple[Expression, ...]:

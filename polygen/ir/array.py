@@ -1,4 +1,4 @@
-"""What a kernel computes on: array arguments, scalar arguments and temporaries."""
+"""Arrays and scalars of a kernel: arguments and temporaries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tags: TypeAlias = str | Sequence[str | AxisTag]
 
 
 class AddressSpace(enum.Enum):
-    """Who shares a variable: a work item alone, its group, or everyone.
+    """The scope of a variable: a work item, a work group, or the whole device.
 
     A temporary that is declared ``AUTO`` is in one of the three: see `polygen.address_spaces`.
     """

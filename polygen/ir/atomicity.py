@@ -14,7 +14,7 @@ from polygen.ir.operation import Definition, Special
 
 
 class MemoryOrdering(enum.Enum):
-    """What an atomic operation says of other accesses, as in C11 and OpenCL 2."""
+    """The memory ordering of an atomic operation, as in C11 and OpenCL 2."""
 
     RELAXED = "relaxed"
     ACQUIRE = "acquire"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
 
     class cached_property:  # noqa: N801
-        """What Python's own is, without the lock that it takes before version 3.12."""
+        """Python's `functools.cached_property`, without its lock (before Python 3.12)."""
 
         def __init__(self, func: Any) -> None:
             self.func = func

@@ -93,12 +93,12 @@ class ScalarCallable:
 
     @property
     def argument_count(self) -> int:
-        """How many arguments it takes."""
+        """The number of arguments."""
         return len(self.signatures[0].arguments)
 
     @property
     def result_count(self) -> int:
-        """How many results it has."""
+        """The number of results."""
         return len(self.signatures[0].results)
 
     def preamble(self, target: str) -> str | None:
@@ -157,17 +157,17 @@ class Symbol:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """What it returns, without arguments."""
+        """The types of its results; it has no arguments."""
         return (Signature("symbol", (), (self.dtype,)),)
 
     @property
     def argument_count(self) -> int:
-        """How many arguments it takes: none."""
+        """The number of arguments: none."""
         return 0
 
     @property
     def result_count(self) -> int:
-        """How many results it has: one."""
+        """The number of results: one."""
         return 1
 
     def text(self, target: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What a user vouches for: facts that no proof could find, for they are about data.
+"""Claims of users: facts about data, which no proof could find.
 
 A kernel keeps them for good, and shows them where it is printed.
 """

@@ -1,4 +1,4 @@
-"""When Python looks for garbage that refers to itself."""
+"""Pauses Python's garbage collection during steps."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ DType: TypeAlias = np.dtype[Any]
 
 @dataclass(frozen=True)
 class TypeFacts:
-    """What is true of an element type, wherever it is computed with.
+    """Facts about an element type: its kind, width and range.
 
     Attributes:
         kind: what its numbers are, by NumPy's letters: ``b``, ``i``, ``u``, ``f`` or ``c``.

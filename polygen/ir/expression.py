@@ -81,7 +81,7 @@ __all__ = [
 
 
 class _Stringifier(StringifyMapper[[]]):
-    """What ``str`` of expressions is, as pymbolic makes it, with the nodes below in them."""
+    """The ``str`` of expressions: pymbolic's, extended by the nodes below."""
 
     def map_reduction(self, node: Reduction, _level: int) -> str:
         inames = node.inames[0] if len(node.inames) == 1 else f"({', '.join(node.inames)})"

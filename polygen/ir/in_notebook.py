@@ -1,4 +1,4 @@
-"""What notebooks ask for: `_repr_html_`."""
+"""Support for notebooks: `_repr_html_`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from polygen.ir.slots import slot
 
 
 class InNotebook:
-    """What shows itself in a notebook as HTML that folds."""
+    """Base class of what a notebook shows as HTML that folds."""
 
     def _repr_html_(self) -> str:
         """Return the kernel as HTML: its text, graph, history and source."""

@@ -102,12 +102,12 @@ class Assignment(Assigning):
 
     @cached_property
     def assignees(self) -> tuple[ex.Variable | ex.Subscript, ...]:
-        """What it assigns to."""
+        """The variables and elements that it assigns to."""
         return (self.assignee,)
 
     @cached_property
     def update(self) -> Update | None:
-        """What an atomic update does; None if it is none."""
+        """The operation of an atomic update; None if it is none."""
         if self.atomicity is None or self.atomicity.init:
             return None
         return update_of(self.assignee, self.expression, self.atomicity.operation)
@@ -119,7 +119,7 @@ class Assignment(Assigning):
 
     @cached_property
     def values(self) -> tuple[Expression, ...]:
-        """What is assigned."""
+        """The assigned values."""
         return (self.expression,)
 
     def with_pairs(
@@ -211,7 +211,7 @@ class CInstruction(Opaque):
 
     @cached_property
     def accesses(self) -> tuple[ex.Subscript | ex.Variable, ...]:
-        """What it mentions outside of its text; variables that it touches as a whole excluded."""
+        """The accesses outside of its verbatim text, arrays touched as a whole excluded."""
         written = [a for a in self.assignees if isinstance(a, ex.Subscript)]
         nodes = (*self.evaluated, *self.predicates)
         return (*written, *(access for node in nodes for access in walk.accesses(node)))

@@ -184,7 +184,7 @@ class Kernel(Offering, InNotebook):
 
     @cached_property
     def notes(self) -> Notes[Kernel]:
-        """What proofs and inlining note of this kernel."""
+        """The notes that proofs and inlining keep with this kernel."""
         return Notes()
 
     @cached_property

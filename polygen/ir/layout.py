@@ -1,4 +1,4 @@
-"""Where the elements of an array lie: one tag for each axis.
+"""Layouts of arrays: one tag for each axis.
 
 What everything else asks is computed from the tags here: how far neighbours along an axis are apart
 (`element_strides`), which subscripts choose a part of an element's storage (`constant_axes`), and
@@ -104,7 +104,7 @@ def show_tags(tags: DimTags) -> str:
 
 
 class Laid(Protocol):
-    """What has a layout: `GlobalArg` and `TemporaryVariable`."""
+    """The protocol of variables with a layout: `GlobalArg` and `TemporaryVariable`."""
 
     @property
     def shape(self) -> tuple[Expression, ...] | None:

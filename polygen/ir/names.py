@@ -1,4 +1,4 @@
-"""Which names may appear in generated code."""
+"""Checks that a name may appear in generated code."""
 
 from __future__ import annotations
 

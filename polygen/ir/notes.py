@@ -1,4 +1,4 @@
-"""What is noted of a kernel as it is made: what nobody could find out by looking at it alone."""
+"""Notes on a kernel from when it was made, which looking at it alone could not find."""
 
 from __future__ import annotations
 

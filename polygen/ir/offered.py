@@ -9,7 +9,7 @@ _LOOK_UP: list[Callable[[object, str], Any]] = []
 
 
 class Offering:
-    """What has further attributes once `polygen.compat` is imported."""
+    """Base class of objects that gain attributes once `polygen.compat` is imported."""
 
     if not TYPE_CHECKING:
 

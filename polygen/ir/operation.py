@@ -1,4 +1,4 @@
-"""What a reduction does with its values, where a name alone does not say it."""
+"""User-defined reduction operations, which are more than a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Number: TypeAlias = int | float | bool
 
 @dataclass(frozen=True)
 class Definition:
-    """What an operation of a user's own does.
+    """The definition of a user's own operation.
 
     Attributes:
         arguments: the names of the two values that it makes one of.

@@ -1,4 +1,4 @@
-"""What is true of all functions that users call: arguments of the wrong kind are refused."""
+"""The decorator of public functions, which refuses arguments of the wrong kind."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from polygen.errors import InternalError
 
 @dataclass
 class Doubt:
-    """How often kept answers are doubted.
+    """The probability with which kept answers are recomputed.
 
     Attributes:
         share: of the answers that are asked for again, the part that is found again.

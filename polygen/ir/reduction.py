@@ -20,7 +20,7 @@ Parts: TypeAlias = tuple[Expression, ...]  # one for each result
 
 
 class Result(enum.Enum):
-    """Which type a reduction has, given that of its operand: as NumPy's."""
+    """The rule for a reduction's type, given that of its operand: as NumPy's."""
 
     KEPT = "its type"
     WIDENED = "its type; 64 bits for integers and truth values, float32 for float16"
@@ -33,7 +33,7 @@ Combine: TypeAlias = Callable[[Parts, Parts, tuple[DType, ...]], Parts]
 
 @dataclass(frozen=True)
 class Facts:
-    """What is true of an operation.
+    """Facts about a reduction operation.
 
     Attributes:
         identity: what changes no value of a type that it is combined with: of those types that the
@@ -58,7 +58,7 @@ class Facts:
 
     @property
     def width(self) -> int:
-        """How many results the operation has."""
+        """The number of results."""
         return 1 if self.seconds is None else 2
 
 

@@ -1,4 +1,4 @@
-"""Which instances of one instruction come before which of another, as a value."""
+"""Relations between instances of two instructions, as values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class InstanceRelation:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """What else it mentions."""
+        """The names that it mentions besides inames."""
         return self.domain.parameters
 
     def __str__(self) -> str:

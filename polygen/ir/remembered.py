@@ -1,4 +1,4 @@
-"""What is found out about a kernel is kept with it, or with all that share its parts."""
+"""Caches of answers, kept with a kernel or shared by all kernels with equal parts."""
 
 from __future__ import annotations
 

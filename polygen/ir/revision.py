@@ -21,7 +21,7 @@ from polygen.ir.kernel import Kernel
 
 
 class Revision:
-    """What a kernel gets besides what it has, or in the place of that.
+    """A new kernel under construction: an old one, with parts added or replaced.
 
     Attributes:
         kernel: the kernel before.

@@ -40,7 +40,7 @@ class DerivedSize(ValueArg):
 
     @property
     def value(self) -> Expression:
-        """What it is, in terms of other sizes."""
+        """Its value, in terms of other sizes."""
         factors = [f if isinstance(f, int) and f >= 0 else ex.Max((f, 0)) for f in self.factors]
         return factors[0] if len(factors) == 1 else ex.Product(tuple(factors))
 

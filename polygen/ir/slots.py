@@ -1,4 +1,4 @@
-"""What a kernel offers although it stands below the parts that do it: loaded when first used."""
+"""Attributes of kernels whose code is in higher layers: loaded when first used."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class SubstitutionRule:
 
     @cached_property
     def invocations(self) -> tuple[ex.Invocation, ...]:
-        """Where it stands for what other rules say."""
+        """Its invocations of other substitution rules."""
         return tuple(invocations(self.expression))
 
     def values(self, use: ex.Invocation) -> dict[str, Expression]:

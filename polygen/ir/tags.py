@@ -1,4 +1,4 @@
-"""How an iname is implemented: as a loop, unrolled, as lanes, or as an axis of the grid."""
+"""Tags of inames: sequential, unrolled, vector lanes, or an axis of the grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the parts of a kernel fit together.  Cheap: run after every step."""
+"""Cheap consistency checks of a kernel's parts, run after every step."""
 
 from __future__ import annotations
 

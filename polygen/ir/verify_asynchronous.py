@@ -1,4 +1,4 @@
-"""Which instructions may be carried out later than they are reached."""
+"""Checks that instructions marked as asynchronous may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what is claimed of a kernel is about something that it has."""
+"""Checks that claims are about parts of the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the domains of a kernel, its assumptions and separations may mention."""
+"""Checks the names that domains, assumptions and separations mention."""
 
 from __future__ import annotations
 

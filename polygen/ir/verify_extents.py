@@ -1,4 +1,4 @@
-"""Whether the extents of arrays, their strides and their offsets are what they may be."""
+"""Checks extents, strides and offsets of arrays."""
 
 from __future__ import annotations
 

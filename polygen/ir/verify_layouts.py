@@ -1,4 +1,4 @@
-"""Whether the layout of each array fits its shape, and what instructions do with it."""
+"""Checks each array's layout against its shape and its uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether relations between instances are about instances that a kernel has."""
+"""Checks that relations are about instances of the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether substitution rules fit together, and whether they are invoked as they are meant to be."""
+"""Checks substitution rules and their invocations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scripts import from ``loopy.kernel.data``: arguments, address spaces, tags of inames."""
+"""Names of ``loopy.kernel.data``: arguments, address spaces, tags of inames."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from polygen.source import caller_location
 
 
 class HardwareConcurrentTag(metaclass=Ours):
-    """What tags of axes of the grid are."""
+    """Base class of the tags of axes of the grid."""
 
     kind = (GroupInameTag, LocalInameTag, AutoFitLocalInameTag)
 
 
 class ConcurrentTag(metaclass=Ours):
-    """What tags of inames are whose iterations may be executed at once."""
+    """Base class of the tags of inames whose iterations may be executed concurrently."""
 
     kind = (*HardwareConcurrentTag.kind, IlpBaseTag, VectorizeTag)
 

@@ -1,4 +1,4 @@
-"""What scripts import from ``loopy.target.c``."""
+"""Names of ``loopy.target.c``."""
 
 from polygen.compat.targets import (
     CTarget,

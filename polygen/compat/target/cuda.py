@@ -1,4 +1,4 @@
-"""What scripts import from ``loopy.target.cuda``."""
+"""Names of ``loopy.target.cuda``."""
 
 from polygen.compat.targets import CudaTarget
 

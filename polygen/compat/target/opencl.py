@@ -1,4 +1,4 @@
-"""What scripts import from ``loopy.target.opencl``."""
+"""Names of ``loopy.target.opencl``."""
 
 from polygen.compat.targets import OpenCLTarget
 

@@ -1,4 +1,4 @@
-"""What scripts import from ``loopy.target.pyopencl``."""
+"""Names of ``loopy.target.pyopencl``."""
 
 from polygen.compat.targets import PyOpenCLTarget
 

@@ -36,7 +36,7 @@ Check: TypeAlias = Callable[[Any, Any], tuple[bool, str]]
 
 @dataclass(frozen=True)
 class AutoTest:
-    """How fast two kernels are that compute the same.  It prints as a table.
+    """The run times of two kernels that compute the same.  It prints as a table.
 
     Attributes:
         name: that of the kernel that was tested.

@@ -46,7 +46,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Runs:
-    """What came of running two kernels on random numbers.
+    """The outcome of running two kernels on random numbers.
 
     Attributes:
         found: a call for which they differ, or None.

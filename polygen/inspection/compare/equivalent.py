@@ -38,7 +38,7 @@ _NOT_RUN = (
 
 @dataclass(frozen=True)
 class Equivalence:
-    """Whether two kernels compute the same.  It is true if that is proved.
+    """A verdict on two kernels.  It is true if they are proved to compute the same.
 
     Attributes:
         answer: ``"equal"``: proved, for all sizes and all data; ``"different"``: shown by a call;

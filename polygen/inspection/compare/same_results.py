@@ -1,4 +1,4 @@
-"""Whether two arrays hold the same numbers, up to rounding, and where they do not."""
+"""Compares arrays up to rounding, and finds where they differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two kernels, as text."""
+"""Shows the difference between two kernels as text."""
 
 from __future__ import annotations
 

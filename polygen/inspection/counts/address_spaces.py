@@ -1,4 +1,4 @@
-"""Where the temporaries of a kernel live."""
+"""The address spaces of a kernel's temporaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How accesses of local memory meet its banks."""
+"""Counts bank conflicts of accesses to local memory."""
 
 from __future__ import annotations
 

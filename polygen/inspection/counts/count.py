@@ -50,7 +50,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """How often something happens, for all sizes that a kernel's assumptions allow: exactly.
+    """An exact count, as a formula for all sizes that a kernel's assumptions allow.
 
     Counts of one kernel may be added, and multiplied by integers.
 

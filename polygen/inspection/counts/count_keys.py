@@ -1,4 +1,4 @@
-"""What is counted in kernels: the keys of the maps that `polygen.get_op_map` and others return."""
+"""The keys of the maps that `polygen.get_op_map` and others return."""
 
 from __future__ import annotations
 

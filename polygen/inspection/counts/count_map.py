@@ -17,7 +17,7 @@ _Key = TypeVar("_Key", bound=Op | MemAccess | Sync)
 
 
 class CountMap(Mapping[_Key, Count], Generic[_Key]):
-    """How often each kind of thing happens.  It prints as a table.
+    """Counts by key: one for each kind of thing.  It prints as a table.
 
     What is not among its keys happens 0 times; ``counts.get(key)`` is None then.
     """

@@ -1,4 +1,4 @@
-"""How often what an instruction does is done: by work items, by sub-groups, by work groups."""
+"""Counts executions of an instruction: by work items, by sub-groups, by work groups."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _subgroup_size(given: int | str | None) -> int | None:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the callers of `get_op_map` and `get_mem_access_map` may say.
+    """The arguments that `get_op_map` and `get_mem_access_map` share, checked.
 
     Attributes:
         redundant: whether to count what work items do that have no part in an instruction, but

@@ -1,4 +1,4 @@
-"""Whether a kernel's assumptions allow given sizes."""
+"""Checks given sizes against a kernel's assumptions."""
 
 from __future__ import annotations
 

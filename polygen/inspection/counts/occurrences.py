@@ -1,4 +1,4 @@
-"""Where something stands in a kernel, and for which instances it is executed."""
+"""Finds the places of an expression in a kernel, and the instances that execute it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Occurrence(Generic[_T]):
 
 @dataclass(frozen=True)
 class Seen(Generic[_T]):
-    """What there is to see.
+    """A view of a kernel: what to collect at nodes and at written targets.
 
     Attributes:
         name: what it is called in messages.

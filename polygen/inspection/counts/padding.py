@@ -1,4 +1,4 @@
-"""How many elements of an array fill aligned blocks with little waste."""
+"""Finds paddings of an array that fill aligned blocks with little waste."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What accesses move, as work items are mapped: whole sectors, and turns of local memory."""
+"""Counts the memory traffic of accesses: whole sectors, and turns of local memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Extents = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Traffic:
-    """How many bytes accesses take, all work items together.
+    """The bytes that accesses move, all work items together.
 
     Attributes:
         accessed: what work items ask for in global memory.

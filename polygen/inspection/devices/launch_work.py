@@ -1,4 +1,4 @@
-"""What each launch of a call moves and computes, by the counts of its kernel."""
+"""Counts what each launch of a call moves and computes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Operations = Mapping[str, int]  # by the name of their type
 
 @dataclass(frozen=True)
 class Work:
-    """What launches of one function do in a call, all together.
+    """The work of all launches of one function in a call.
 
     Attributes:
         bytes: how many have to move: in each launch, each element of an array once for reading, and

@@ -19,7 +19,7 @@ _LANES = 128  # additions of float32 that a multiprocessor of NVIDIA's begins in
 @public_class
 @dataclass(frozen=True)
 class Limits:
-    """What a device can do at most.
+    """The peak rates and sizes of a device.
 
     The first two are all that `roofline` asks for.  `optimize_reductions` needs `compute_units`,
     too; what else there is has the values of NVIDIA's GPUs, from 2020 on.

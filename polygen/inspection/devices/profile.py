@@ -19,7 +19,7 @@ _MOST_WAITING = 4096  # calls of which the times are not taken yet: devices keep
 
 @public_class
 class Profile:
-    """What was launched within a ``with`` block; it prints as a table.
+    """A record of the launches within a ``with`` block; it prints as a table.
 
     It is made by `polygen.profile`, and may be entered again: then it goes on.
     """

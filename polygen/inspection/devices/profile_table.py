@@ -49,7 +49,7 @@ class ProfileRow:
 
     @property
     def mean_seconds(self) -> float | None:
-        """How long a launch took."""
+        """The mean time of a launch, in seconds."""
         return self.seconds / self.timed if self.timed else None
 
     @property
@@ -64,13 +64,13 @@ class ProfileRow:
 
     @property
     def memory_share(self) -> float | None:
-        """Which part of what the device can move was moved: 1 is as fast as can be."""
+        """The part of the device's peak bandwidth that was reached: at most 1."""
         rate = self.bytes_per_second
         return None if rate is None else rate / self.limits.bytes_per_second
 
     @property
     def arithmetic_share(self) -> float | None:
-        """Which part of what the device can compute was computed, for the type it is largest of."""
+        """The reached part of the device's peak rate of operations, for the busiest type."""
         if self.operations is None or self._rate(1) is None:
             return None
         rates = ((n, self.limits.rate_of(dtype)) for dtype, n in self.operations.items())
@@ -101,7 +101,7 @@ _COLUMNS: dict[str, Callable[[ProfileRow], Any]] = {
 
 @dataclass(frozen=True)
 class ProfileTable:
-    """What was launched, that first which took the most time.  It prints as a table.
+    """The launches of a profile, the slowest first.  It prints as a table.
 
     Attributes:
         rows: one for each function of each kernel, on each device.
@@ -179,7 +179,7 @@ def _percent(share: float | None) -> str:
 
 @dataclass
 class _Sum:
-    """What is known of the launches of a function so far."""
+    """Running totals of one function's launches."""
 
     called: Called
     times: list[float] = field(default_factory=list[float])

@@ -21,7 +21,7 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True)
 class Roofline:
-    """What bounds a kernel on a device, for given sizes.  It prints as a table.
+    """A lower bound of a kernel's run time on a device, for given sizes.  It prints as a table.
 
     Attributes:
         name: that of the kernel.
@@ -49,12 +49,12 @@ class Roofline:
 
     @property
     def memory_seconds(self) -> float:
-        """How long it takes at least to move what has to move."""
+        """The least time that the memory traffic takes."""
         return self.needed_bytes / self.limits.bytes_per_second
 
     @property
     def arithmetic_seconds(self) -> float:
-        """How long it takes at least to compute: as long as the type that takes longest.
+        """The least time that the arithmetic takes: that of the slowest type.
 
         Units for several types work beside each other; types without a rate take no time.
         """
@@ -62,17 +62,17 @@ class Roofline:
 
     @property
     def seconds(self) -> float:
-        """How long it takes at least: the longer of both."""
+        """The least run time: the longer one of memory and arithmetic."""
         return max(self.memory_seconds, self.arithmetic_seconds)
 
     @property
     def bound(self) -> str:
-        """What bounds it: ``"memory"`` or ``"arithmetic"``."""
+        """The bottleneck: ``"memory"`` or ``"arithmetic"``."""
         return "memory" if self.memory_seconds >= self.arithmetic_seconds else "arithmetic"
 
     @property
     def local_seconds(self) -> float | None:
-        """How long local memory is busy; None if its rate is not known."""
+        """The time that local memory is busy; None if its rate is not known."""
         rate = self.limits.local_bytes_per_second
         return None if rate is None else self.local_bytes / rate
 
@@ -85,7 +85,7 @@ class Roofline:
 
     @property
     def counted_operations(self) -> int:
-        """How many operations there are of the type that takes longest."""
+        """The number of operations of the type that takes longest."""
         return self._longest[0]
 
     @property

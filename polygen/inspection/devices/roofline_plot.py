@@ -91,7 +91,7 @@ def _scaled(rate: float) -> str:
 
 
 class _Labels:
-    """Where texts are already, so that none is written over another."""
+    """Places of texts in a plot, so that no text covers another one."""
 
     def __init__(self) -> None:
         self._taken: list[tuple[float, float]] = []

@@ -1,4 +1,4 @@
-"""What isl's scheduler proposes: loops that are tiled and parallel, as steps to take."""
+"""Turns the schedule that isl proposes into steps: tiled and parallel loops."""
 
 from __future__ import annotations
 

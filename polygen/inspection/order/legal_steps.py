@@ -17,7 +17,7 @@ _WRONG_CALL = (InvalidArgument, ReservedName, UnknownName)
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a step may be taken.  It is true if so: ``if pg.is_legal(...):``.
+    """A verdict on a step.  It is true if the step is legal: ``if pg.is_legal(...):``.
 
     Attributes:
         kernel: what the step leads to; None if it may not be taken.

@@ -17,7 +17,7 @@ from polygen.transforms.inames.tag_inames import tag_inames
 
 @dataclass(frozen=True)
 class Parallelism:
-    """What is known of the iterations of one iname.
+    """The dependences between iterations of one iname.
 
     Attributes:
         iname: the iname.
@@ -54,7 +54,7 @@ class Parallelism:
 
 
 class ParallelInames(Mapping[str, Parallelism]):
-    """What is known of each iname, by name.  It prints as a table."""
+    """The dependences between iterations of each iname, by name.  It prints as a table."""
 
     def __init__(self, rows: Mapping[str, Parallelism]) -> None:
         self._rows = rows

@@ -1,4 +1,4 @@
-"""Whether a kernel has a loop nest, and which inames to duplicate if it has none."""
+"""Finds a loop nest for a kernel, or the inames to duplicate if there is none."""
 
 from __future__ import annotations
 

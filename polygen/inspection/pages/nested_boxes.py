@@ -31,7 +31,7 @@ _SILENCED = (AmbiguousNesting.__name__, PriorityIgnored.__name__)
 
 @dataclass(frozen=True)
 class Box:
-    """What is inside an iname's loop, or shares a parallel iname."""
+    """A box in a picture of a kernel: an iname's loop, or a shared parallel iname."""
 
     iname: str
     children: tuple[Item, ...]

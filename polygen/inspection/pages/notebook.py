@@ -1,4 +1,4 @@
-"""How kernels and programs show themselves in a notebook: `_repr_html_`."""
+"""HTML of kernels and programs for notebooks: `_repr_html_`."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Part:
 
 
 class Budget:
-    """How much time making parts may take.
+    """A time budget for the parts of a page.
 
     Parameters:
         seconds: once they are over, no further part is begun; None for as long as it takes.

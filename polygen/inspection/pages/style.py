@@ -1,4 +1,4 @@
-"""How the pages look: in light and in dark, on narrow and on wide screens."""
+"""The style sheet of the pages: light and dark, for narrow and wide screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a picture of iteration domains consists of, before it is drawn."""
+"""The contents of a picture of iteration domains, before it is drawn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tile:
 
 
 class Picture:
-    """What is drawn.
+    """A picture of iteration domains: points, tiles, arrows.
 
     Parameters:
         statements: the instructions that have a place.
