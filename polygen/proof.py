@@ -72,7 +72,7 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True)
 class Rearranged:
-    """What a transformation returns that gives instances other coordinates.
+    """A transformed kernel whose instances have other coordinates.
 
     Attributes:
         kernel: the new kernel.
@@ -101,7 +101,7 @@ class Rearranged:
 
     @property
     def instances(self) -> InstanceMap:
-        """Which instance of the kernel before each new one computes."""
+        """The map from each new instance to the old one that it computes."""
         return InstanceMap(self.values, self.by_instruction)
 
 

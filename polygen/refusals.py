@@ -1,4 +1,4 @@
-"""What is said of a step that is refused."""
+"""Errors for steps that are refused, and their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the user wrote a thing: the first frame outside polygen's own files."""
+"""Finds the place in a user's program: the first frame outside polygen's own files."""
 
 from __future__ import annotations
 

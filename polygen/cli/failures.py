@@ -1,4 +1,4 @@
-"""What the command says when it cannot do what it was asked, and the status that it ends with."""
+"""Failures of the command: their messages, and its exit status."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _code(line: str) -> str:
 
 @dataclass
 class _Parts:
-    """What has been read so far."""
+    """The parts that have been read so far."""
 
     said: dict[str, str] = field(default_factory=dict[str, str])
     types: dict[str, str] = field(default_factory=dict[str, str])

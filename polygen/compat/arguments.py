@@ -60,7 +60,7 @@ def ArrayArg(  # noqa: N802
 
 
 class KernelArgument(metaclass=Ours):
-    """What all arguments are."""
+    """Base class of arguments."""
 
     kind = (pg.GlobalArg, pg.ValueArg)
 

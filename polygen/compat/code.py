@@ -18,7 +18,7 @@ _NO_CACHE = "POLYGEN_NO_CACHE"
 
 @dataclass(frozen=True)
 class CodeGenerationResult:
-    """What code generation returns.
+    """The result of code generation.
 
     Attributes:
         program: as polygen has it.

@@ -1,4 +1,4 @@
-"""What shows something of a kernel, for programs of one entry point as well."""
+"""Functions that show parts of a kernel, also of a program with one entry point."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def SubstitutionRule(name: str, arguments: Iterable[str], expression: object) ->
 
 @dataclass(frozen=True)
 class Optional:
-    """What may not be there: a value, or None.
+    """A value, or None.
 
     Attributes:
         value: the value.

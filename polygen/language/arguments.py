@@ -33,7 +33,7 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """How the instructions use names that are not inames.
+    """The uses of names that are not inames, collected from the instructions.
 
     Attributes:
         arrays: those with subscripts.

@@ -1,4 +1,4 @@
-"""What is known of a kernel's parameters, from text."""
+"""Reads assumptions about a kernel's parameters from text."""
 
 from __future__ import annotations
 

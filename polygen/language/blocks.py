@@ -62,7 +62,7 @@ class Blocks:
 
     @property
     def said(self) -> Said:
-        """What the open blocks say of an instruction that stands here."""
+        """The options that open blocks give to an instruction that stands here."""
         return self._open[-1].said if self._open else Said()
 
     def read(self, line: str, number: int) -> None:

@@ -1,4 +1,4 @@
-"""What an instruction's inames and dependencies are where the user said nothing.
+"""Default inames and dependencies of instructions.
 
 The third and fourth rule of polygen's ordering: a reader of a variable that one instruction
 writes depends on it, and inherits those of its inames that the written subscripts do not mention.

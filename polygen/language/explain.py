@@ -1,4 +1,4 @@
-"""What is wrong with a text that does not follow a grammar, in words."""
+"""Explains in words why a text does not follow a grammar."""
 
 from __future__ import annotations
 

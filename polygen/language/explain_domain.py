@@ -1,4 +1,4 @@
-"""Where a text is not a set in isl's notation, and why."""
+"""Explains where and why a text is not a set in isl's notation."""
 
 # ruff: noqa: D102  (each method is named like the rule of domain.lark that it is for)
 

@@ -1,4 +1,4 @@
-"""What each rule of the grammar for expressions stands for.
+"""Makes expressions: a method for each rule of their grammar.
 
 Nodes are constructed directly: pymbolic's operators would flatten and fold, and floating-point
 arithmetic has to happen in the order that was written.

@@ -23,7 +23,7 @@ _LARK: Any = lark.Lark  # only some of whose methods say their types
 
 @dataclass(frozen=True)
 class _Grammar:
-    """What a parser is made of.
+    """The files and options that a parser is made of.
 
     Attributes:
         files: of this folder, which make up the grammar together.

@@ -1,4 +1,4 @@
-"""What ``kernel_data`` declares: arguments and temporaries."""
+"""Reads ``kernel_data``: declarations of arguments and temporaries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Variable: TypeAlias = Argument | TemporaryVariable
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What ``kernel_data`` says.
+    """The declarations in ``kernel_data``.
 
     Attributes:
         variables: those that are described, and those that are only named: None.

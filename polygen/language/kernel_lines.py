@@ -54,7 +54,7 @@ _Children: TypeAlias = list[Any]
 
 
 class KernelNodes(Nodes):
-    """What the rules of kernel.lark stand for."""
+    """Makes lines of kernels: a method for each rule of kernel.lark."""
 
     def array_argument(self, children: _Children) -> Argument:
         name, dtype, *said = children

@@ -14,7 +14,7 @@ from polygen.language.statement import Statement
 
 @dataclass(frozen=True)
 class NamedStatement:
-    """What one instruction says, with its id.
+    """One parsed instruction, with its id.
 
     Attributes:
         id: the id.

@@ -1,4 +1,4 @@
-"""What each rule of the grammar stands for.
+"""Callbacks of the grammar: a method for each rule.
 
 The parser calls the method named like the rule as soon as it has read one, so no tree is built
 in between.

@@ -1,4 +1,4 @@
-"""What a kernel needs so that its minima and maxima are of something."""
+"""Adds assumptions to kernels so that no minimum or maximum is of nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reductions are called: the operations that are built in, and those that users define."""
+"""Names of reductions: built-in operations, and those that users define."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the grammar's rules for options and blocks stand for."""
+"""Callbacks for the grammar's rules of options and blocks."""
 
 # ruff: noqa: D102  (each method is named like the rule of grammar.lark that it is for)
 

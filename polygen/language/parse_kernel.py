@@ -133,7 +133,7 @@ def _read(text: object, who: str) -> tuple[list[_Parts], list[str]]:
 
 @dataclass
 class _Parts:
-    """What has been read so far."""
+    """The parts of a kernel that have been read so far."""
 
     called: frozenset[str]
     name: str = ""

@@ -1,4 +1,4 @@
-"""Which loops are asked to be outside of which."""
+"""Reads requested loop orders from priorities."""
 
 from __future__ import annotations
 

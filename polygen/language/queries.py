@@ -32,7 +32,7 @@ _Query: TypeAlias = Callable[["_Asked"], frozenset[str]]  # the ids of the instr
 
 
 class Described(NamedTuple):
-    """What queries ask of an instruction: a field for each kind of name."""
+    """The names of an instruction that queries match: a field for each kind."""
 
     id: frozenset[str]  # one
     tag: frozenset[str]
@@ -135,7 +135,7 @@ class _Asked(NamedTuple):
 
 
 class Queries:
-    """What the rules of query.lark stand for."""
+    """Callbacks for the rules of query.lark."""
 
     def any_of(self, children: _Children) -> _Query:
         return lambda asked: NO_NAMES.union(*(child(asked) for child in children))

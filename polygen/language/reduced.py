@@ -1,4 +1,4 @@
-"""Whether what is reduced has to do with what it is reduced over."""
+"""Refuses reductions whose operand does not depend on their inames."""
 
 from __future__ import annotations
 

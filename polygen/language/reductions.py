@@ -1,4 +1,4 @@
-"""Which calls of ``min`` and ``max`` are reductions.
+"""Decides which calls of ``min`` and ``max`` are reductions.
 
 ``min(a, b)`` is the smaller of two values, ``min(k, a[k])`` the smallest of many.  The second is
 meant if the first operand is an iname that the instruction neither lists in ``inames=`` nor

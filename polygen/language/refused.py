@@ -1,10 +1,10 @@
-"""What stops a grammar's callbacks."""
+"""Stops a grammar's callbacks with an error of polygen's."""
 
 from __future__ import annotations
 
 
 class Refused(Exception):
-    """What was read follows the grammar, but means nothing.
+    """The text follows the grammar, but means nothing.
 
     Parameters:
         what: why.

@@ -1,4 +1,4 @@
-"""What the options of an instruction say, and those of the blocks that it stands in."""
+"""Reads options of an instruction, and those of the blocks around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one line of polygen's language says, before the rest of the kernel is known."""
+"""One parsed line of polygen's language, before the rest of the kernel is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instructions an argument such as ``within="writes:a and not id:load_*"`` means."""
+"""Finds the instructions that an argument such as ``within="writes:a and not id:load_*"`` means."""
 
 from __future__ import annotations
 

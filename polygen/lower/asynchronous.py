@@ -1,4 +1,4 @@
-"""Where a work item waits for the asynchronous copies that it began.
+"""Places waits for asynchronous copies.
 
 It waits ahead of each barrier that copies may reach, so that what is behind the barrier finds them
 made, whoever made them; and wherever it comes itself to what touches the same elements.

@@ -1,4 +1,4 @@
-"""Where work items have to wait for each other.
+"""Places barriers between work items.
 
 Between conflicting statements (see `polygen.lower.waits`), and at the end of a loop whose next
 iteration conflicts with this one, there has to be a barrier: for the work items of one group, or

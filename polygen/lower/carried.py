@@ -34,7 +34,7 @@ _FEWEST = 4  # iterations, for which divisions ahead of a loop pay
 
 
 class Carried:
-    """What a loop carries.
+    """The value that a loop carries from iteration to iteration.
 
     Parameters:
         loop: it runs upward, on one thread.

@@ -1,4 +1,4 @@
-"""Where temporaries are declared: in the innermost block that holds all of their uses."""
+"""Places declarations of temporaries: in the innermost block that holds all of their uses."""
 
 from __future__ import annotations
 

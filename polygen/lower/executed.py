@@ -1,4 +1,4 @@
-"""How often one work item executes statements, where sizes say it.
+"""Counts how often one work item executes statements, where sizes say it.
 
 What data decides is executed once; of loops whose bounds depend on others, the mean counts.
 """

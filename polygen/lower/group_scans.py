@@ -1,4 +1,4 @@
-"""Which reductions are scans that the work items of a group share."""
+"""Finds scans that the work items of a group share."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def scan_of(
 
 @dataclass(frozen=True)
 class GroupScan:
-    """How a scan is shared: along an axis, and through the loops around it.
+    """The plan of a shared scan: along an axis, and through the loops around it.
 
     Attributes:
         scan: how it is carried from one iteration to the next, and one work item to the next.

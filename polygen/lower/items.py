@@ -31,7 +31,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the tree an item stands.
+    """The place of an item in the tree.
 
     Attributes:
         loops: the inames of the loops around it.

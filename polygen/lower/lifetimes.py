@@ -1,4 +1,4 @@
-"""How long a temporary has to keep its value."""
+"""Lifetimes of temporaries."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ INT32 = np.dtype(np.int32)
 
 
 class Model(enum.Enum):
-    """What a target executes: a grid of work items, or ordinary loops."""
+    """A target's model of execution: a grid of work items, or ordinary loops."""
 
     GRID = "grid"
     LOOPS = "loops"

@@ -1,4 +1,4 @@
-"""Which guards a statement needs where it stands: asked of isl once for each kind of place."""
+"""Finds the guards that a statement needs, with one question to isl for each kind of place."""
 
 from __future__ import annotations
 

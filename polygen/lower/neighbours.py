@@ -1,4 +1,4 @@
-"""Whether iterations of a loop, executed at once, read and write elements next to each other."""
+"""Finds loops whose iterations, executed at once, access neighbouring elements."""
 
 from __future__ import annotations
 

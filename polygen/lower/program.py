@@ -225,7 +225,7 @@ Block: TypeAlias = tuple[Node, ...]
 
 @dataclass(frozen=True, slots=True)
 class HardwareAxis:
-    """How many indices a launch has along an axis, and which inames they stand for.
+    """One axis of a launch: its extent, and the inames along it.
 
     Attributes:
         tag: the axis.

@@ -32,7 +32,7 @@ from polygen.ir.kernel import Kernel
 
 @dataclass(frozen=True)
 class Scan:
-    """How a reduction is carried from one iteration to the next.
+    """The plan of a sequential scan: what an iteration passes on to the next.
 
     Attributes:
         sweep: the loops through which it is carried, outermost first.

@@ -265,7 +265,7 @@ class _Stages:
 
     @cached_property
     def _length(self) -> int:
-        """How many places in a row a sub-group has; 1 if it is not that which scans."""
+        """The length of the rows that a sub-group scans; 1 if it is not that which scans."""
         kernel, local = self._kernel, self._local
         size = kernel.options.sub_group_size
         if not size or not is_whole_group(kernel, self._insn.id, local):

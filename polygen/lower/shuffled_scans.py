@@ -32,7 +32,7 @@ class Maker(Protocol):
 
     @property
     def extent(self) -> int:
-        """How many work items share it."""
+        """The number of work items that share it."""
         raise NotImplementedError
 
     def axis(self) -> ex.Variable:

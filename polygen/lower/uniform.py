@@ -1,4 +1,4 @@
-"""Which values are the same for all work items of a group."""
+"""Finds values that are uniform: the same for all work items of a group."""
 
 from __future__ import annotations
 

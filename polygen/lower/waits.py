@@ -1,4 +1,4 @@
-"""Which work items have to wait for each other between two statements.
+"""Finds the work items that have to wait for each other between two statements.
 
 Two statements conflict if they touch one element of shared memory, one of them writing, in
 different work items.
@@ -42,7 +42,7 @@ OVERLAP = "*"  # stands for all array arguments, where some may overlap others
 
 
 class Scope(enum.IntEnum):
-    """Who has to wait."""
+    """The scope of a barrier: which work items wait for each other."""
 
     NOBODY = 0
     GROUP = 1
@@ -101,7 +101,7 @@ def _reached(start: str, edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
 
 
 class Conflicts:
-    """Who has to wait between the instances of a kernel's instructions."""
+    """The conflicts between instances of instructions that need a wait, and its scope."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel

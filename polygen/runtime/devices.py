@@ -1,4 +1,4 @@
-"""Where a kernel runs, if nothing or only a name is said."""
+"""Chooses the device for a kernel, where nothing or only a name is given."""
 
 from __future__ import annotations
 

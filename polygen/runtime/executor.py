@@ -68,7 +68,7 @@ class Executor:
 
     @property
     def target(self) -> str:
-        """Where a call with NumPy arrays and no queue runs: ``"c"`` or ``"opencl"``."""
+        """The default target of calls with NumPy arrays and no queue: ``"c"`` or ``"opencl"``."""
         if self._place.target is None and image_names(self.kernel):
             return next(row.target for row in BACKENDS.values() if row.has_images)
         return self._place.target or default_target()

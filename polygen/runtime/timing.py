@@ -1,4 +1,4 @@
-"""How long calls take, with arrays that are where the kernel runs."""
+"""Measures run times of calls, with arrays that are where the kernel runs."""
 
 from __future__ import annotations
 

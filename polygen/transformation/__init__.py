@@ -1,4 +1,4 @@
-"""What makes a function a transformation: checked arguments, a checked result, a history.
+"""Transformations: functions with checked arguments, a checked result, and a history.
 
 A transformation is a function from a kernel (and arguments) to a kernel, under `transformation`.
 Its annotations say what its arguments are; polygen's own are here, for use in transformations of

@@ -1,4 +1,4 @@
-"""What annotations say of the arguments of transformations: inames, names, tags, instructions."""
+"""Annotations of transformations' arguments: inames, names, tags, instructions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True)
 class Kind:
-    """What an annotation says of an argument.
+    """The kind of an argument: its annotation, and how values are checked.
 
     Attributes:
         what: how an error names it.

@@ -1,4 +1,4 @@
-"""Whether the fields of a kernel that a user's function returns are what they have to be."""
+"""Checks the fields of a kernel that a user's function returns."""
 
 from __future__ import annotations
 

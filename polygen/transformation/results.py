@@ -1,4 +1,4 @@
-"""What the result of a step says of the rest of its kernel: variables, rules, separations."""
+"""The consequences of a step for its kernel's variables, rules and separations."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _Whole = TypeVar("_Whole", bound=Kernel | TranslationUnit)
 
 
 class Transformation(Protocol[_P]):
-    """What `transformation` makes: a function from a kernel to a kernel, or program to program."""
+    """A step under `transformation`: a function from kernel to kernel, or program to program."""
 
     __name__: str
 

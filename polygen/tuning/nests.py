@@ -1,4 +1,4 @@
-"""Which instructions reduce together: in the same loops, or over results in the same loops."""
+"""Groups instructions that reduce together: in shared loops, over or around results."""
 
 from __future__ import annotations
 

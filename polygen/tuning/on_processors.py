@@ -1,4 +1,4 @@
-"""How reductions run on processors: threads, vectors, rows of memory one after the other.
+"""Schedules reductions on processors: threads, vectors, rows one after the other.
 
 - Where what is reduced is next to each other in memory (all- and x-reduces), an innermost loop is
   vectors with several parts of the sum; threads have results, or parts of one where these are few.
@@ -71,7 +71,7 @@ _FEW = 16  # results of which each has a register
 
 @dataclass(frozen=True)
 class Shape:
-    """How a reduction lies in memory.
+    """The shape of a reduction in memory.
 
     Attributes:
         reduced: what it is over, the farthest first.

@@ -1,4 +1,4 @@
-"""What comes before reductions are shared: what is done along with them, and in the same loops."""
+"""Prepares kernels before their reductions are shared: producers, terms, shared loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where data says what is added to what: histograms, sums by labels, scatter-adds.
+"""Schedules updates whose place is data: histograms, sums by labels, scatter-adds.
 
 - In C, parts of the updates go to threads; each part has a copy, and these are combined in order.
 - On a GPU, groups have copies in local memory if these fit, and if a group makes more updates than

@@ -1,4 +1,4 @@
-"""How much a reduction reads, and how it walks through memory."""
+"""Measures a reduction: how much it reads, and how it walks through memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SIMPLE = frozenset(("fabs", "abs", "fmin", "fmax", "min", "max"))
 
 @dataclass(frozen=True)
 class Work:
-    """What one reduction has to do, or several that share their loops.
+    """The work of one reduction, or of several that share their loops.
 
     Attributes:
         results: how many values there are of the inames around it.

@@ -1,1 +1,1 @@
-"""Whether a loop program is the kernel that it was made of."""
+"""Validation: proves that a loop program computes what its kernel says."""

@@ -1,4 +1,4 @@
-"""Which variables of a program a reduction of the kernel is computed in.
+"""Finds the variables of a program in which a reduction is accumulated.
 
 It is those that are mentioned where the reduction stands, and that take up what it reduces.
 """

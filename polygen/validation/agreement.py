@@ -1,4 +1,4 @@
-"""Whether a statement has an expression of the kernel where it stands."""
+"""Compares a statement's expressions with the kernel's, where it stands."""
 
 from __future__ import annotations
 

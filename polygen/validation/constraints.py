@@ -1,4 +1,4 @@
-"""What holds at a place of the program: affine constraints, and conditions that are none."""
+"""Collects what holds at a place of the program: affine constraints, and other conditions."""
 
 from __future__ import annotations
 

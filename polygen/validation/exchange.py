@@ -1,4 +1,4 @@
-"""What work items exchange through shared memory comes in the order of the kernel.
+"""Checks the order of exchanges of work items through shared memory.
 
 Two instances in different groups of a launch are in no order.  Two in different work items of a
 group are if a barrier stands between them that both execute, or, in a program without a grid, if

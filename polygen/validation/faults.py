@@ -1,4 +1,4 @@
-"""What is said of a loop program that is not its kernel."""
+"""Names the faults of a loop program that is not its kernel."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ from polygen.validation.faults import fault
 
 
 class Role(enum.Enum):
-    """What a frame is."""
+    """The kind of a frame."""
 
     PROGRAM = "program"
     HOST = "loop on the host"
@@ -88,7 +88,7 @@ Meaning: TypeAlias = Expression | Argument | Storage | Read | None
 
 @dataclass(eq=False, slots=True)
 class Frame:
-    """What surrounds statements.
+    """A frame: a loop, guard or launch around statements.
 
     Attributes:
         role: what it is.

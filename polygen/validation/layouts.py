@@ -1,4 +1,4 @@
-"""Where the elements of a kernel's arrays lie."""
+"""Layouts of a kernel's arrays, as the program has them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from polygen.validation.terms import ELEMENT, VARIABLE, Term, Terms, key
 
 
 class Layouts:
-    """Where the elements of a kernel's arrays lie, and its sizes.
+    """The layouts of a kernel's arrays, and its sizes.
 
     Attributes:
         kernel: the kernel.

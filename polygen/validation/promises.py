@@ -1,4 +1,4 @@
-"""What the program promises: names that are never negative, loops that may run on threads."""
+"""Checks the program's promises: names that are never negative, loops that may be threads."""
 
 from __future__ import annotations
 

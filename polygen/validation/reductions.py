@@ -1,4 +1,4 @@
-"""Where the reductions in an expression stand."""
+"""Rewrites the reductions in an expression, with the conditions under which they are reached."""
 
 from __future__ import annotations
 

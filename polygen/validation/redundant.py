@@ -17,7 +17,7 @@ from polygen.validation.works import Works, works_of
 
 @dataclass(frozen=True)
 class BarrierPlace:
-    """Where in a loop program a barrier stands.
+    """The place of a barrier in a loop program.
 
     Attributes:
         launch: the name of the launch.

@@ -1,4 +1,4 @@
-"""What stands between two statements: barriers, waits, the ends of loops over work items."""
+"""Finds what separates two statements: barriers, waits, the ends of loops over work items."""
 
 from __future__ import annotations
 

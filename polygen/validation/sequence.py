@@ -41,7 +41,7 @@ Block: TypeAlias = tuple[str, ...]  # the loops around it
 
 @dataclass
 class _Interval:
-    """Where in a block of the program a sibling is: its children, first and last position."""
+    """The interval that a sibling takes in a block of the program: first and last position."""
 
     first: int
     last: int

@@ -1,4 +1,4 @@
-"""Which variables two works touch, and what instances of works are called."""
+"""Finds the variables that two works touch, and names instances of works."""
 
 from __future__ import annotations
 

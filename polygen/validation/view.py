@@ -26,7 +26,7 @@ _DIV = isl.dim_type.div
 
 
 class View:
-    """What is found out about a program once, for all checks.
+    """Facts about a program, collected once for all checks.
 
     Attributes:
         kernel: with types, and without substitution rules.
@@ -59,7 +59,7 @@ class View:
 
     @cached_property
     def steps(self) -> Mapping[str, Polynomial]:
-        """What sizes are of which the remainder of a division is assumed: ``n = 32*q + 5``."""
+        """Sizes by their assumed remainders: ``n = 32*q + 5``."""
         assumed = self.kernel.assumptions.flat
         if not any(piece.dim(_DIV) for piece in assumed.get_basic_sets()):
             return {}
@@ -85,7 +85,7 @@ class View:
 
     @property
     def known(self) -> isl.Set:
-        """What is known of the parameters."""
+        """The known facts about the parameters."""
         return known_parameters(self.kernel)
 
     def is_integer(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What has to be executed: the instructions of the kernel, its reductions spelled out.
+"""Lists the works: the instructions of the kernel, its reductions spelled out.
 
 A reduction is an accumulator, which starts with the identity of the operation, takes up the
 operand once for each point of the reduction's domain, and is then used.  Which variable of the
@@ -58,7 +58,7 @@ class Work:
 
     @property
     def what(self) -> str:
-        """What to call it."""
+        """Its name in messages."""
         whole = f"instruction '{self.origin.id}'"
         if self.reduction is None:
             return whole

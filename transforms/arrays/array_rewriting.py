@@ -1,4 +1,4 @@
-"""What transformations of arrays share: which arrays, other declarations, other subscripts."""
+"""Shared parts of steps on arrays: the chosen arrays, new declarations, new subscripts."""
 
 from __future__ import annotations
 

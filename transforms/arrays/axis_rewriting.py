@@ -1,4 +1,4 @@
-"""What transformations that give arrays other axes share: they rewrite subscripts alike.
+"""Shared parts of steps that change an array's axes: they rewrite subscripts alike.
 
 Of temporaries, the meaning is proved to be the same; where data decides which elements are touched,
 it is proved that elements stay apart.  Of arguments, the interface changes on
@@ -38,7 +38,7 @@ Spec: TypeAlias = tuple[str, int] | tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Change:
-    """What an array becomes.
+    """The change of an array: its new declaration and subscripts.
 
     Attributes:
         array: its declaration.

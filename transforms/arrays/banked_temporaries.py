@@ -1,4 +1,4 @@
-"""What `add_bank_padding` and `bank_conflicts` share: which temporaries they look at."""
+"""Shared parts of `add_bank_padding` and `bank_conflicts`: the temporaries to look at."""
 
 from __future__ import annotations
 

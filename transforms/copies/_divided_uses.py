@@ -30,7 +30,7 @@ _Templates: TypeAlias = tuple[Expression | None, ...]
 
 @dataclass(frozen=True)
 class _Given:
-    """What a use gives to the names of a rule.
+    """The values that a use gives to the names of a rule.
 
     Attributes:
         templates: in terms of the numbers.

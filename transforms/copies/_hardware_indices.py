@@ -1,4 +1,4 @@
-"""Which number a work item, or a group, has along an axis, and how many there are."""
+"""Hardware indices: the number of a work item, or a group, along its axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where launches end, as instructions: for steps that put something before or after that."""
+"""Marks the ends of launches with barriers, for steps that insert something before or after."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polygen.ir.kernel import Kernel
 
 @dataclass(frozen=True)
 class LaunchPart:
-    """What one launch executes.
+    """The instructions of one launch.
 
     Attributes:
         ids: of its instructions.

@@ -1,4 +1,4 @@
-"""What `precompute` and `add_prefetch` share: values of a rule, computed ahead of their uses."""
+"""Shared parts of `precompute` and `add_prefetch`: a rule's values, staged ahead of their uses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MOST_TRIED = 8  # sets of as many loops
 
 @dataclass(frozen=True)
 class Selection:
-    """Which uses of a rule are served.
+    """The selected uses of a rule.
 
     Attributes:
         rule: its name.

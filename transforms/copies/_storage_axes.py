@@ -116,7 +116,7 @@ class StorageAxes:
 
     @property
     def shape(self) -> tuple[Expression, ...]:
-        """How many elements each axis that is stored has."""
+        """The extent of each stored axis."""
         return tuple([self._axes[name].size for name in self.stored])
 
     @property

@@ -1,4 +1,4 @@
-"""Where `precompute` and `add_prefetch` store values, and in which loops: new ones, or old ones."""
+"""Chooses storage and loops for the values of `precompute` and `add_prefetch`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True)
 class Storage:
-    """How values are stored and computed; None for what is found out.
+    """The storage of values; None for what is found out.
 
     Attributes:
         temporary: the name of the variable: a new one, or a temporary of the kernel.
@@ -129,7 +129,7 @@ def _refused(old: TemporaryVariable, why: str, remedy: str) -> InvalidArgument:
 
 @dataclass(frozen=True)
 class Turns:
-    """Who else uses the temporary, in an order with those that store the values and read them.
+    """Other users of the temporary, in an order with those that store and read its values.
 
     Attributes:
         before: the instructions that come before: those that have to, or stand before in the text.

@@ -105,7 +105,7 @@ def _neighbouring(kernel: Kernel, node: ex.Subscript) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class _Part:
-    """What copies some of the elements.
+    """One copy of some of the elements.
 
     Attributes:
         insn: the instruction.
@@ -194,7 +194,7 @@ class _Copier:
 
     @cached_property
     def _known(self) -> isl.Set:
-        """What is known of the inames around."""
+        """The known facts about the inames around."""
         home = self.kernel.home_domains[self.iname]
         around = with_surrounding(self.kernel, self.insn.within_inames.difference(home.inames))
         return domain_of(self.kernel, around).intersect(known_parameters(self.kernel))

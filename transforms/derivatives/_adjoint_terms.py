@@ -38,7 +38,7 @@ class Loops(Context):
 
 @dataclass(frozen=True)
 class Term:
-    """What is added to the adjoint of an element, or what the adjoint of a part is.
+    """A term of an element's adjoint, or the adjoint of a part.
 
     Attributes:
         access: what is read, in terms of the old inames; for a part, the name of its adjoint.

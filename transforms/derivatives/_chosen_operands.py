@@ -1,4 +1,4 @@
-"""Which operand a minimum or maximum takes: a temporary, so that it is found once."""
+"""Stores which operand a minimum or maximum takes, so that it is found once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What derivatives of a kernel are put together from: names, loops, and which variables matter."""
+"""A derivative kernel under construction: names, loops, and the variables that matter."""
 
 from __future__ import annotations
 

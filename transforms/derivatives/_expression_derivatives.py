@@ -179,7 +179,7 @@ def weighted(factor: Factor, inner: Expression) -> Expression:
 
 @dataclass(frozen=True)
 class Factor:
-    """How the derivative of an operand counts in that of its reduction.
+    """The factor of an operand's derivative in that of its reduction.
 
     Attributes:
         value: what it is multiplied by.

@@ -1,4 +1,4 @@
-"""What a kernel that runs backwards knows of the values that the kernel has had.
+"""Finds the values that a backward pass can still read.
 
 An instruction that runs again, last iteration first, needs what the kernel read there.  That is
 still where it was, or it is computed again in the same iteration, or it was saved before.

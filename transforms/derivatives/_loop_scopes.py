@@ -1,4 +1,4 @@
-"""Which loops values pass through, and which of them therefore have to run backwards."""
+"""Finds the loops that values pass through, which therefore run backwards."""
 
 from __future__ import annotations
 

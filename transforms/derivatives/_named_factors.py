@@ -1,4 +1,4 @@
-"""What derivatives need several times, or in loops where it does not vary: it gets a name."""
+"""Names factors that derivatives need several times, or in loops where they do not vary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEAR = (ex.Call, ex.Quotient, ex.Reduction, ex.Component)
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an expression stands.
+    """The place of an expression.
 
     Attributes:
         insn: the instruction.

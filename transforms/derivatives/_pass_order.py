@@ -41,7 +41,7 @@ def in_order(whole: Kernel, old: Kernel, saved: Saved, backwards: Sequence[Instr
 
 
 class _Uses:
-    """What instructions read and write."""
+    """The names that instructions read and write."""
 
     def __init__(self, kernel: Kernel) -> None:
         insns = kernel.instructions

@@ -1,4 +1,4 @@
-"""What is left of a kernel beside its derivative, and how the loops of both are nested."""
+"""Joins a derivative with the rest of its kernel, and nests the loops of both."""
 
 from __future__ import annotations
 

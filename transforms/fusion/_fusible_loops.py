@@ -1,4 +1,4 @@
-"""Which two loops can be one at all, whatever their values."""
+"""Decides which two loops can be one, whatever values they compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a loop stands among others."""
+"""Positions of loops among others: what is around one, and what is inside."""
 
 from __future__ import annotations
 

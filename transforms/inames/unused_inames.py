@@ -1,4 +1,4 @@
-"""What is left of domains and priorities where inames go that nothing is computed in."""
+"""Removes inames without instructions from domains and priorities."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Factors = Counter[str] | None
 
 @dataclass
 class NotLinearError(Exception):
-    """What has the factors already is used otherwise than as a term of a sum."""
+    """The factors also occur otherwise than in a term of a sum."""
 
     where: Expression
 

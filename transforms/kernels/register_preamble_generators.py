@@ -15,7 +15,7 @@ from polygen.transformation import to_functions, transformation
 
 @dataclass(frozen=True)
 class PreambleInfo:
-    """What a generator of preambles is told.
+    """The arguments of a generator of preambles.
 
     Attributes:
         kernel: the kernel.

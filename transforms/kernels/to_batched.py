@@ -133,7 +133,7 @@ def to_batched(
 
 
 class _Batch:
-    """What parts of a kernel become.
+    """The batched form of a kernel's parts.
 
     Parameters:
         kernel: the kernel.

@@ -1,4 +1,4 @@
-"""What sizes are taken for where they are no numbers: to choose by, never to prove anything."""
+"""Guesses of sizes that are not numbers: to choose by, never to prove anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what is reduced lies in memory: along which inames accesses are neighbours."""
+"""Finds the inames along which a reduction's accesses are neighbours in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the values of an iname are dealt out to groups, work items, and lanes of these.
+"""Deals the values of an iname out to groups, work items, and lanes of these.
 
 With 2 groups of 4 work items with 3 lanes each, ``j = 24*step + 12*group + 4*lane + item``: all
 lanes of an item are independent of each other, so that what they load is under way at once.
@@ -31,7 +31,7 @@ from polygen.ir.tags import GroupTag, IlpTag, InameTag, LocalTag, VectorTag
 
 @dataclass(frozen=True)
 class Shares:
-    """How many shares there are of each kind, and on which axes.
+    """The numbers of shares of each kind, and their axes.
 
     Attributes:
         groups: groups of work items; if there is one, none is named.
@@ -51,7 +51,7 @@ class Shares:
 
     @property
     def at_once(self) -> int:
-        """How many values a group takes at once."""
+        """The number of values that a group takes at once."""
         return self.lanes * self.items * self.width
 
 
@@ -82,7 +82,7 @@ class Dealt:
 
     @property
     def values(self) -> dict[str, Expression]:
-        """What all inames of the reduction are in terms of the new ones."""
+        """All inames of the reduction, in terms of the new ones."""
         others: dict[str, Expression] = {i: ex.Variable(new) for i, new in self.inner.items()}
         return {**others, next(iter(self.inner)): self.value}
 

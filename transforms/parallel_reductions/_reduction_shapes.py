@@ -1,4 +1,4 @@
-"""How reductions lie in memory, and the axes that their results get."""
+"""Shapes of reductions in memory, and the axes of their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from polygen.transforms.splitting.split_iname import split_iname
 
 @dataclass(frozen=True)
 class ReductionShape:
-    """How a reduction lies in memory.
+    """The shape of a reduction in memory.
 
     Attributes:
         reduced: what is reduced over, first that along which it is shared.

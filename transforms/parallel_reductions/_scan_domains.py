@@ -1,4 +1,4 @@
-"""Which values the inames of a scan in parts have."""
+"""Domains of the inames of a scan in parts."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Shares:
-    """How rows are divided: among how many work items, how many neighbours at once.
+    """The division of rows: work items, and neighbours at once.
 
     If rows are not kept, `ahead` says how many vectors are read at once.
     """

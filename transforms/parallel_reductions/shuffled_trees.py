@@ -41,7 +41,7 @@ Group: TypeAlias = tuple[str, ...]  # the accumulators of a reduction: one for e
 
 @dataclass(frozen=True)
 class ShuffledTree:
-    """How sub-groups share a reduction, and the accumulators for that.
+    """A reduction tree of sub-groups, and its accumulators.
 
     Attributes:
         shared: how a group shares it.
@@ -71,12 +71,12 @@ class ShuffledTree:
 
     @property
     def extent(self) -> int:
-        """How many work items share the reduction."""
+        """The number of work items that share the reduction."""
         return self.shared.axis.extent
 
     @property
     def count(self) -> int:
-        """How many sub-groups they are in."""
+        """The number of sub-groups."""
         return -(-self.extent // self.length)
 
     def stages(

@@ -1,4 +1,4 @@
-"""What a reduction reads that other instructions compute element by element."""
+"""Finds element-wise producers of what a reduction reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which elements of which variables an instruction reads and writes, and when.
+"""Accesses: the elements that an instruction reads and writes, as relations.
 
 Two views: a *reference* is what the text says (cheap), an *access* is the same as an isl set.
 """

@@ -1,4 +1,4 @@
-"""How often the banks of local memory have to be asked for one access.
+"""Counts how often one access has to ask the banks of local memory.
 
 Local memory is in banks: neighbouring words are in neighbouring ones, and a bank has one word for
 all that ask at the same time.  Work items ask together that have consecutive numbers in their
@@ -55,7 +55,7 @@ class Banks:
 
 @dataclass(frozen=True)
 class BankConflicts:
-    """How one access of a local temporary meets the banks.
+    """The bank conflicts of one access of a local temporary.
 
     Attributes:
         insn_id: the instruction.

@@ -1,4 +1,4 @@
-"""Whether two elements of an array lie in one place."""
+"""Decides whether two elements of an array share a place in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large an array has to be, and whether a kernel writes all of it."""
+"""Infers the extents of an array from its accesses, and whether all of it is written."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SET = isl.dim_type.set
 
 @dataclass(frozen=True, slots=True)
 class GuessedShape:
-    """What `guess_shape` found.
+    """The result of `guess_shape`.
 
     Attributes:
         shape: the extent of each axis.  Its value may be negative for parameters for which no

@@ -1,4 +1,4 @@
-"""Which instance of the kernel before a step each instance of the kernel after it computes."""
+"""Maps each instance after a step to the instance before it that it computes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polygen.ir.instruction import Instruction, identical
 
 @dataclass(frozen=True)
 class InstanceMap:
-    """What each old iname is, in terms of the new ones; an iname not mentioned is the same in both.
+    """The old inames in terms of the new ones; one that is not mentioned is the same in both.
 
     Attributes:
         values: for all instructions that are not in `by_instruction`.

@@ -1,4 +1,4 @@
-"""Which variables of a cluster consist of parts that one of its blocks uses alone."""
+"""Finds variables of a cluster in parts that one of its blocks uses alone."""
 
 from __future__ import annotations
 

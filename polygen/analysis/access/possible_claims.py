@@ -1,4 +1,4 @@
-"""Which claims about data could allow what cannot be proved."""
+"""Suggests claims about data that would allow what cannot be proved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which copy of a variable an instance touches.
+"""Finds the copy of a variable that an instance touches.
 
 There is one of a private temporary for each work item, and one of a local temporary for each
 group: so temporaries have an index for each axis of the hardware that the text does not show.  It

@@ -1,4 +1,4 @@
-"""How far apart in memory the elements are that neighbours along an iname access."""
+"""Computes the distance in memory between accesses of neighbours along an iname."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POWERS = 8  # up to this exponent, a power is a product
 
 
 class Address:
-    """Where an element lies, as far as sizes and inames tell.
+    """The address of an element, as far as sizes and inames tell.
 
     Parameters:
         array: the array; one whose layout was not declared counts as row-major.

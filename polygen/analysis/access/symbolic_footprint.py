@@ -1,4 +1,4 @@
-"""Which elements are touched through quotients and remainders by sizes, by all instances together.
+"""Computes the elements that all instances touch through quotients and remainders by sizes.
 
 Where ``ij`` has each value from 0 on below ``n*m``, ``ij // m`` and ``ij % m`` have each pair of
 values below ``n`` and ``m``, once.

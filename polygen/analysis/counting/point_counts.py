@@ -1,4 +1,4 @@
-"""How many values names have in a flat set: as a formula in what is left, or as a number.
+"""Counts the points of a flat set: as a formula in what is left, or as a number.
 
 The formula is isl's piecewise quasi-polynomial, made by `polygen.analysis.counting.symbolic_sums`.
 """

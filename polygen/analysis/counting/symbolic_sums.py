@@ -1,4 +1,4 @@
-"""How many integer points a polyhedron has, in terms of its parameters.
+"""Counts the integer points of a polyhedron, in terms of its parameters.
 
 Names are taken away one by one.  What remains to be added up is a quasi-polynomial all the time:
 at first it is 1.  There are four ways to take names away, the simple ones first:
@@ -42,7 +42,7 @@ class NotSummedError(Exception):
 
 @dataclass
 class Effort:
-    """How many cases, and terms of quasi-polynomials, may still be looked at."""
+    """A budget of cases, and of terms of quasi-polynomials."""
 
     left: int
 

@@ -1,4 +1,4 @@
-"""Where two expressions are compared: at which instances of which instructions.
+"""The context of a comparison: the instances and instructions of two expressions.
 
 A *context* is a flat set of points.  Its names are the kernel's parameters and, for each *frame*
 (an instruction that is being looked at), the inames of that instruction under names of their own.
@@ -141,7 +141,7 @@ class Context:
 
     @property
     def depth(self) -> int:
-        """How many writes were followed to come here."""
+        """The number of writes that were followed to come here."""
         return len(self.old.trail) + len(self.new.trail)
 
     @property

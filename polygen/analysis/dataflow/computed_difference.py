@@ -1,4 +1,4 @@
-"""What two kernels do not compute alike."""
+"""Finds what two kernels do not compute alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instances touch one element of one copy of a variable, one of them writing.
+"""Finds conflicting instances: they touch one element of one copy, and one of them writes.
 
 Two views: every such pair, and the direct ones, without a write of that element in between.
 """

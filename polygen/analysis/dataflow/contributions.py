@@ -1,4 +1,4 @@
-"""What is in an accumulator: which parts of a reduction have been combined in it.
+"""Tracks the contents of an accumulator: the combined parts of a reduction.
 
 A reduction that several instructions compute, in stages, is right if what is read in the end holds
 each part once.  For instance, of ``sum(j, a[j])``, with j from 0 to 3:
@@ -198,7 +198,7 @@ def _in_one_iteration(kernel: Kernel, around: frozenset[str]) -> Kernel:
 
 
 class _WrongError(Exception):
-    """What is wrong."""
+    """The fault that was found."""
 
 
 class _Contributions:

@@ -1,4 +1,4 @@
-"""Which variables matter for what a kernel leaves."""
+"""Finds live variables: those that matter for the results."""
 
 from __future__ import annotations
 

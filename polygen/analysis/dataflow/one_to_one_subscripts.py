@@ -1,4 +1,4 @@
-"""Whether other subscripts of an array are other names of its elements, and nothing else.
+"""Proves that other subscripts of an array are a bijective renaming of its elements.
 
 What data decides of subscripts is beyond proofs of order and of values.  But if each use of an
 array has other subscripts by one rule, by which no two elements become one, then each element is

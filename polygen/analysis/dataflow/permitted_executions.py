@@ -1,4 +1,4 @@
-"""Whether any execution of a kernel is permitted at all."""
+"""Decides whether any execution of a kernel is permitted at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where what the kernels before and after a step read comes from."""
+"""Finds the origins of what the kernels before and after a step read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which write each read sees: value-based dataflow.
+"""Value-based dataflow: finds the write that each read sees.
 
 What a read sees is the last write of its element before it, in the same copy.  For a kernel of
 which every two conflicting instances are ordered, that is the same in every permitted execution,
@@ -44,7 +44,7 @@ _ELEMENT = "__element_"  # names of users do not begin so
 
 @dataclass(frozen=True)
 class Source:
-    """Where the value that a read sees comes from.
+    """The source of the value that a read sees.
 
     Attributes:
         writer: the id of the instruction that wrote it; None if it was there before the kernel.

@@ -17,7 +17,7 @@ EXACT = ("min", "max", "any", "all")  # the same in any order, also of what is r
 
 
 class Level(enum.IntEnum):
-    """How much is taken apart."""
+    """The depth to which values are taken apart."""
 
     WRITTEN = 0  # what stands in one expression
     FOLLOWED = 1  # partial results that were stored, too
@@ -42,7 +42,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Piece:
-    """What is combined for each value of some names.
+    """A piece of a bag: combined once for each value of some names.
 
     Attributes:
         number: what the product of the values is multiplied by.
@@ -76,7 +76,7 @@ class Loops:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a bag a value stands.
+    """The place of a value in a bag.
 
     Attributes:
         where: at which points, and for which values of the names.

@@ -1,4 +1,4 @@
-"""Whether two bags hold the same: which piece of one is which of the other."""
+"""Matches the pieces of two bags."""
 
 from __future__ import annotations
 

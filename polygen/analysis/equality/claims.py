@@ -1,4 +1,4 @@
-"""What is claimed of pairs of values, and proved by induction.
+"""Claims about pairs of values, proved by induction.
 
 A *claim* is that two expressions have the same value at all pairs of instances of a set.  To prove
 it, the values that go into both are compared, and so on.  Where that leads back to the two

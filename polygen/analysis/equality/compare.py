@@ -1,4 +1,4 @@
-"""Where two values are the same: by what they are made of, and what went into that."""
+"""Finds the points at which two values are equal, by what they are made of."""
 
 from __future__ import annotations
 

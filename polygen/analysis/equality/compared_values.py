@@ -66,7 +66,7 @@ class Value:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells it from other values, its instances aside."""
+        """The key that tells it from other values, its instances aside."""
         names = tuple(sorted(self.frame.names))
         numbers = walk.numbers(self.node)
         frame = self.frame

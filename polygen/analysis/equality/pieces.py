@@ -1,4 +1,4 @@
-"""What a sum, or another operation whose order does not count, combines.
+"""Takes sums apart, and other operations whose order does not count.
 
 A sum is a bag of *pieces*: products of values, one for each value of some names (those of
 reductions in it, and of the instances that wrote partial sums).  Sums of sums are one bag.
@@ -65,7 +65,7 @@ def _is_small_power(node: ex.Power) -> bool:
 
 @dataclass
 class _Task:
-    """What is being taken apart.
+    """A value that is being taken apart.
 
     Attributes:
         operation: the operation.

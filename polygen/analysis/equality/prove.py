@@ -1,4 +1,4 @@
-"""Whether two kernels compute the same, found without being told what links them.
+"""Proves that two kernels compute the same, without a map between them.
 
 Both kernels' dataflow is followed backward from what each array argument holds in the end, in lock
 step: `polygen.analysis.equality.compare`.  What instructions, loops and temporaries are called does

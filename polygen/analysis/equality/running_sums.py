@@ -58,7 +58,7 @@ class Added:
 
 
 class Running:
-    """What has been added in a variable.
+    """The running sum in a variable.
 
     Parameters:
         flow: follows reads.

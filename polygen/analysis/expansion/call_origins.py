@@ -1,4 +1,4 @@
-"""Of which call an instruction is that stands in the place of one, in words."""
+"""Names the call that an inlined instruction came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls of kernels stand for: the instructions of the kernel that is called, in their place.
+"""Inlines calls: the instructions of the called kernel take their place.
 
 Loops and temporaries get names of their own, which depend on the call's id alone, so that they are
 the same before and after a step.
@@ -52,7 +52,7 @@ def as_units(kernel: Kernel) -> Kernel:
 
 @dataclass
 class _Parts:
-    """What a kernel has once calls of others are inlined."""
+    """The parts of a kernel whose calls are inlined."""
 
     domains: list[Domain]
     instructions: list[Instruction]

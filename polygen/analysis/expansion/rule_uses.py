@@ -1,4 +1,4 @@
-"""Where substitution rules are invoked, and under what conditions."""
+"""Finds invocations of substitution rules, and their conditions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Use:
 
     @property
     def values(self) -> tuple[Expression, ...]:
-        """What the invocation gives: to the arguments of the rule, then to its inames."""
+        """The values of the rule's arguments, then of its inames."""
         return (*self.node.arguments, *self.node.values)
 
     @property

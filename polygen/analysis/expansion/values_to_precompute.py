@@ -1,4 +1,4 @@
-"""What has to be computed ahead of the uses of a rule: which of its values."""
+"""Finds the values of a rule that have to be computed ahead of its uses."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Gathering:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What an invocation gives values to."""
+        """The names that an invocation gives values to."""
         return (*self.rule.arguments, *self.rule.inames)
 
     @cached_property

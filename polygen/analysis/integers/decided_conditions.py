@@ -46,7 +46,7 @@ def _are_same(parts: Sequence[Expression], others: Sequence[Expression]) -> bool
 
 
 class Decided:
-    """What is decided at a place; answers are remembered.
+    """Decisions about conditions at a place; answers are remembered.
 
     Parameters:
         known: what holds there, a flat set.

@@ -1,4 +1,4 @@
-"""How instances, and the parameters they exist for, are written in messages."""
+"""Words instances, and the parameters they exist for, in messages."""
 
 from __future__ import annotations
 

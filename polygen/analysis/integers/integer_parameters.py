@@ -1,4 +1,4 @@
-"""Which parameters are integers: of others, no set can say anything."""
+"""Finds the parameters that are integers, which sets can speak of."""
 
 from __future__ import annotations
 

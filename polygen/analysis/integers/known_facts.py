@@ -1,4 +1,4 @@
-"""What is known of the parameters of a kernel, whatever it is called with."""
+"""Facts about the parameters of a kernel that hold in every call."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from polygen.ir.remembered import per_kernel
 
 @dataclass(frozen=True)
 class HalfSpace:
-    """Where ``form >= 0``."""
+    """The half space of a form: ``form >= 0``."""
 
     form: LinearForm
 

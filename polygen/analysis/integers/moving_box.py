@@ -49,7 +49,7 @@ class TileAxis:
 
     @property
     def size(self) -> Expression:
-        """How many places there are, in terms of sizes."""
+        """The number of places, in terms of sizes."""
         return self.extent if self.length is None else self.length
 
     def value(self, place: Expression) -> Expression:

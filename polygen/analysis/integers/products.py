@@ -1,4 +1,4 @@
-"""What is known of derived sizes: products are not affine, but something about them is."""
+"""Facts about derived sizes: products are not affine, but their bounds may be."""
 
 from __future__ import annotations
 

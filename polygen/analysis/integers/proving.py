@@ -1,4 +1,4 @@
-"""Whether proofs are wanted, and how much work a proof may take."""
+"""Switches proofs on and off, and bounds their work."""
 
 from __future__ import annotations
 

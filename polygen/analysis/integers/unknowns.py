@@ -22,7 +22,7 @@ _AFFINE = (ex.Sum, ex.FloorDiv, ex.Remainder, ex.Min, ex.Max)
 
 
 class Unknowns:
-    """What stands for the parts of expressions that are data, within one instance.
+    """Unknown integers that stand for parts of expressions that are data.
 
     Equal parts have equal values.
 

@@ -1,4 +1,4 @@
-"""When an instruction touches what it touches: also within a reduction.
+"""Access times: the position of each access in the order of execution, also in reductions.
 
 A reduction runs in the loops of its inames, together with what else stands in them.  So what it
 reads there is read in the course of these loops, and not all at once.

@@ -1,4 +1,4 @@
-"""Which of two instances of instructions comes first.
+"""Orders two instances of instructions.
 
 Two instances are compared by the sequential loops that both instructions are in, outermost
 first; where none of these differs, dependencies decide.  Inames on hardware axes are left out:

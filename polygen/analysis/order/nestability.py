@@ -1,4 +1,4 @@
-"""Whether instructions can share loops, one an iname; if not, why, and what to duplicate.
+"""Decides whether instructions can share loops; if not, says why, and what to duplicate.
 
 All of this is about which instruction is in which loops, and nothing else.
 """

@@ -24,7 +24,7 @@ Place: TypeAlias = tuple[int | str, ...]  # positions among siblings, and the lo
 
 @dataclass(frozen=True)
 class Places:
-    """Where each statement stands.
+    """The places of all statements.
 
     Attributes:
         of: by instruction and the inames around: a position among siblings, the iname of the loop

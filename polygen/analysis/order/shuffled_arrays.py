@@ -28,7 +28,7 @@ from polygen.ir.tags import LocalTag, is_lane
 
 @dataclass(frozen=True)
 class GroupShape:
-    """How many work items a group has, and which of them inames stand for.
+    """The shape of a group: its number of work items, and the inames along it.
 
     Attributes:
         sizes: along each axis that is used.

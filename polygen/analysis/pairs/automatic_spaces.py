@@ -1,4 +1,4 @@
-"""Which address space a temporary is in that is declared ``auto``.
+"""Chooses the address space of temporaries that are declared ``auto``.
 
 It is the narrowest in which every read still finds the value that was written last before it.  In
 a narrower one, there are more copies of each element.  That is harmless for a write and a later

@@ -1,4 +1,4 @@
-"""Whether two instructions certainly touch one element."""
+"""Decides quickly whether two instructions certainly touch one element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two instances touch one element through subscripts that are data.
+"""Finds pairs of instances that touch one element through subscripts that are data.
 
 Of an array that is never written, equal subscripts give equal values; of one that is claimed to be
 injective, equal values come from equal subscripts.  A table of constants says itself if it is.

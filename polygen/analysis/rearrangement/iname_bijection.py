@@ -1,4 +1,4 @@
-"""What a map from inames to others says: whether it is one to one, and its inverse as expressions.
+"""Inverts maps between inames, where they are one to one.
 
 All sets are flat (see `polygen.ir.domain`); old inames have a mark behind their names, so that
 new ones may have the same.
@@ -85,7 +85,7 @@ class InameMap:
 
     @cached_property
     def values(self) -> Mapping[str, Expression | None]:
-        """What each old iname is in terms of the new ones; None if it is not (quasi-)affine."""
+        """The old inames in terms of the new ones; None if one is not (quasi-)affine."""
         found: dict[str, Expression | None] = {}
         for iname in self.olds:
             others = [was(i) for i in self.olds if i != iname]

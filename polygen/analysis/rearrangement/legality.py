@@ -1,4 +1,4 @@
-"""Whether a kernel still computes the same after its loops were rearranged.
+"""Decides whether a rearranged kernel still computes the same, by the order of instances.
 
 The new kernel has the old one's instructions, at other points: each new instance computes one
 old instance, and the *instance map* says which.  Then the two compute the same if
@@ -82,7 +82,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class _Copies:
-    """Which pairs touch one copy of a variable: before, and now.
+    """The pairs that touch one copy of a variable: before, and now.
 
     Attributes:
         before, now: the two answers.

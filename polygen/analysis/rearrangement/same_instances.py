@@ -1,4 +1,4 @@
-"""Whether a kernel has the same instances as another, at other coordinates."""
+"""Checks that a kernel has the same instances as another, at other coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls of kernels give them: expressions for numbers, parts of arrays for arrays."""
+"""Arguments of calls of kernels: expressions for numbers, parts of arrays for arrays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REMEDY = "pass scalars and arrays that are read as arguments, assign those that 
 
 @dataclass(frozen=True)
 class Given:
-    """What one call gives to the arguments of a kernel, by their names.
+    """The arguments of one call, by the names of the called kernel.
 
     Attributes:
         scalars: the numbers.

@@ -1,4 +1,4 @@
-"""Whether what a kernel computes depends on which work item comes first."""
+"""Decides whether results depend on the order of work items."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from polygen.ir.show_expression import show_expression
 
 
 class ResultType(enum.Enum):
-    """Which type a function returns, given what its arguments have in common.
+    """The result type of a function, given the common type of its arguments.
 
     Those of NumPy's functions: the sine of an int8 is a float16, of an int16 a float32, of wider
     integers a float64, and rounding leaves integers what they are.

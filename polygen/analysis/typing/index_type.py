@@ -1,4 +1,4 @@
-"""Whether loop counters and subscripts need 64 bits, as far as the kernel itself tells."""
+"""Decides whether loop counters and subscripts need 64 bits, as far as the kernel tells."""
 
 from __future__ import annotations
 

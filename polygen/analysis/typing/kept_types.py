@@ -1,4 +1,4 @@
-"""Whether a variable has the type of the values that are stored in it."""
+"""Decides whether a variable has the type of the values that are stored in it."""
 
 from __future__ import annotations
 

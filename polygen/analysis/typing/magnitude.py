@@ -1,4 +1,4 @@
-"""How large the numbers get that are computed of loop counters and sizes.
+"""Bounds the numbers that are computed of loop counters and sizes.
 
 A loop counter and a size of 32 bits may have a square that needs 64.  Where only the lower bits of
 a number count, as in a sum that is a subscript, this does not matter.

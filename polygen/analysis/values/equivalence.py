@@ -1,4 +1,4 @@
-"""Whether two kernels compute the same, by their dataflow.
+"""Proves that two kernels compute the same, along the map of a step.
 
 For steps that add or remove instructions, recompute, or move storage.  The two compute the same
 if each array argument ends with the same values.  Two values are the same if

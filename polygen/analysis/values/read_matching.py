@@ -1,4 +1,4 @@
-"""Whether two reads see the same value at corresponding instances of two kernels."""
+"""Compares two reads: they see the same value at corresponding instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two reads see the same although data decides which write either of them sees.
+"""Compares two reads where data decides which write either of them sees.
 
 Data decides that where a subscript or the condition of a write is data, and where arrays may
 overlap.  But of whatever there is to be seen, two reads of one element see the same if
@@ -49,7 +49,7 @@ from polygen.ir.kernel import Kernel
 
 @dataclass(frozen=True)
 class Touch:
-    """How instances of one kernel touch an array: all of it, at the end, if there is no access."""
+    """The touch of an array by one kernel's instances: all of it, at the end, without an access."""
 
     kernel: Kernel
     access: Access | None

@@ -59,7 +59,7 @@ def _is_typed(before: object, after: object) -> bool:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """What is known to be as in a sound kernel.
+    """The parts of a kernel that are known to be as in a sound one.
 
     Attributes:
         variables: those that are touched as they were, and in the same order.

@@ -1,4 +1,4 @@
-"""Whether two reductions add up the same, each in stages of its own.
+"""Compares two reductions that are computed in stages.
 
 ``sum(k, p[k])`` with ``p[k] = sum(l, a[4*k + l])`` adds up what ``sum(j, a[j])`` adds up.  Stages,
 also those that only one kernel stores, are put together; then each contribution to the one has to
@@ -49,7 +49,7 @@ _Equations: TypeAlias = Callable[[Expression, Frame, Expression, Frame], Iterato
 
 @dataclass(frozen=True)
 class _Sum:
-    """What is added up, all stages together.
+    """A sum, all of its stages together.
 
     Attributes:
         operand: an expression of the frame's instruction.

@@ -31,7 +31,7 @@ _Axes: TypeAlias = tuple[int, ...]
 
 
 class Settled:
-    """Which variables need no look at their dataflow: what is read of them cannot have changed.
+    """The variables that a step cannot have changed, so that their dataflow is not compared.
 
     A variable is settled if the same instructions, at the same instances, touch the same elements
     of it, and every two of these instances that conflict come in the order in which they came.

@@ -1,4 +1,4 @@
-"""What data a subscript or condition looks at, in a form in which two kernels can be compared.
+"""Normal forms of subscripts and conditions that are data, comparable between kernels.
 
 ``2*idx[i + 1] + j`` has the form ``2*idx[_0] + _1``, with the arguments ``i + 1`` and ``j``.  Two
 expressions of one form have the same value where they have the same arguments.
@@ -245,7 +245,7 @@ class ValueForms:
 
 @dataclass(frozen=True)
 class _Written:
-    """Where a value comes from.
+    """The origin of a value.
 
     Attributes:
         writer: the instruction; None if it was there before the kernel.

@@ -1,4 +1,4 @@
-"""Whether two expressions have the same value at corresponding instances of two kernels.
+"""Compares two expressions at corresponding instances of two kernels.
 
 See `polygen.analysis.values.equivalence` for when two values are the same.
 """

@@ -1,4 +1,4 @@
-"""Whether any two instances that touch one element, one of them writing, come in an order.
+"""Checks that conflicting instances come in an order.
 
 What each instruction computes is then the same in every permitted execution.
 """

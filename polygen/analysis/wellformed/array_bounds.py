@@ -1,4 +1,4 @@
-"""Whether every access is inside its array."""
+"""Checks that every access is inside its array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what a kernel gives to kernels that it calls is what these may be given.
+"""Checks arguments of calls against the requirements of the called kernels.
 
 A kernel that is called was looked at by itself, and its arrays were taken to be apart, and its
 parameters to be as it assumes.  Both has to hold at each call: then its instructions mean the same

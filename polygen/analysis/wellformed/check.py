@@ -1,4 +1,4 @@
-"""Whether a kernel is well formed: whether its result is determined.
+"""Checks that a kernel is well formed: that its result is determined.
 
 It is if any two instances that touch one element, one of them writing, come in an order, if what
 is read from temporaries was written before, and if all accesses are inside their arrays.

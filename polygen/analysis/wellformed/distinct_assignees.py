@@ -1,4 +1,4 @@
-"""Whether the assignees of one instruction are different elements: they are written at once."""
+"""Checks that the assignees of one instruction, which are written at once, are different."""
 
 from __future__ import annotations
 

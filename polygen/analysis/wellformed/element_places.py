@@ -1,4 +1,4 @@
-"""Whether each element of an array that is written has a place of its own.
+"""Checks that each written element of an array has a place of its own.
 
 What depends on sizes is no error: a call looks at what it is given (`runtime.distinct`).
 """

@@ -1,4 +1,4 @@
-"""Whether what has to hold of the data after a step had to hold before it already.
+"""Finds obligations that a step adds.
 
 An access whose subscript is data is inside of its array if the kernel before makes the same one: if
 an instruction of both kernels makes it at the same instance, or if the same subscript, of an axis
@@ -32,7 +32,7 @@ from polygen.ir.kernel import Kernel
 
 @dataclass(frozen=True)
 class Added:
-    """What has to hold after a step, and did not have to before.
+    """The obligations that a step adds.
 
     Attributes:
         obligation: one of the kernel after.
@@ -67,7 +67,7 @@ def new_obligation(
 
 
 class _Before:
-    """What has to hold before a step."""
+    """The obligations before a step."""
 
     def __init__(self, old: Kernel, new: Kernel, instances: InstanceMap, settled: Settled) -> None:
         self._old, self._new = old, new

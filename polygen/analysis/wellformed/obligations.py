@@ -1,4 +1,4 @@
-"""What has to hold for a kernel to be well formed, where data decides."""
+"""Obligations: what data has to keep for a kernel to be well formed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what is computed depends on how loops are nested, where the kernel leaves that open."""
+"""Checks that the result does not depend on the nesting, where the kernel leaves it open."""
 
 from __future__ import annotations
 

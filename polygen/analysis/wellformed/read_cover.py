@@ -1,4 +1,4 @@
-"""Whether all that is read from temporaries was written before."""
+"""Checks that what is read of temporaries was written before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runtime needs to know of an array, whichever library made it."""
+"""Facts about an array, whichever library made it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls ask of the arrays that they are passed, library by library.
+"""The table of array libraries: a row answers for the arrays of one.
 
 Each library is a row: an object that answers for its arrays.  Which row it is, is found once for
 each argument (`polygen.runtime.backends.backend_table.library_of`), when a call has classes of
@@ -24,7 +24,7 @@ REFUSALS = (AttributeError, BufferError, RuntimeError, TypeError, ValueError)
 
 
 class ArrayLibrary:
-    """How the arrays of a library are asked.
+    """A row of the table of array libraries: it answers questions about its arrays.
 
     Attributes:
         in_buffer: whether it is known what lies before an array, in the memory object that it is

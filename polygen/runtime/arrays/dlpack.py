@@ -39,7 +39,7 @@ class _Managed(ctypes.Structure):
 
 
 class Placed(Protocol):
-    """What there is to know of an array; its strides are in bytes."""
+    """Facts about an array; its strides are in bytes."""
 
     @property
     def dtype(self) -> DType:
@@ -53,12 +53,12 @@ class Placed(Protocol):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """How far elements are apart along each axis."""
+        """The distance of neighbours along each axis."""
         ...
 
     @property
     def address(self) -> int:
-        """Where its first element is."""
+        """The address of its first element."""
         ...
 
 

@@ -48,7 +48,7 @@ def fixed_sizes(kernel: Kernel) -> frozenset[str]:
 
 
 class What(enum.Enum):
-    """What of an array an equation is about; those that come first are solved first."""
+    """The property of an array that an equation is about; earlier ones are solved first."""
 
     SHAPE = "shape"
     STRIDES = "strides"
@@ -57,7 +57,7 @@ class What(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Equation:
-    """What an axis of an array that was passed says: the expression has the value.
+    """An equation between an expression and the value of an array's axis.
 
     Attributes:
         what: what it is about.

@@ -22,7 +22,7 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What generated code assumes of an array's place in memory.
+    """The assumptions of generated code about an array's place in memory.
 
     Attributes:
         strides: along each axis a number, `auto` for any stride, or None for what is declared; None

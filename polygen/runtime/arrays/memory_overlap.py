@@ -1,4 +1,4 @@
-"""Whether arguments lie in the same memory.
+"""Detects arguments that overlap in memory.
 
 The wrapper of a call compares the first and last addresses of arrays, or their memory objects,
 and comes here only if these leave the question open.

@@ -1,4 +1,4 @@
-"""Which arrays a call returns, and which of them it may leave out."""
+"""The arrays that a call returns, and those that it may leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls need of a target: each is a row, an object that answers for it.
+"""The table of targets: a row answers for a call on its target.
 
 `polygen.runtime.backends.backend_table` has the table.  A call finds its row once for each form of
 arguments; what the row says goes into the wrapper and the plans of that form.

@@ -1,4 +1,4 @@
-"""What is said when a compiler does not accept the generated source."""
+"""The error for source code that a compiler does not accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is passed to a call: checked, and completed with what follows from it."""
+"""Arguments of calls: checked, and completed with what follows from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True)
 class Form:
-    """Which arguments a call passes, and of which classes: what its wrapper is made for.
+    """The form of a call: its arguments and their classes, for which a wrapper is made.
 
     Attributes:
         kernel: what is called.
@@ -158,7 +158,7 @@ def _missing(kernel: Kernel, name: str, what: str) -> MissingArgument:
 
 @dataclass(frozen=True)
 class VariantKey:
-    """What code is generated for, beside the kernel: a variant of it.
+    """The key of a kernel's variant: all that its code depends on, beside the kernel.
 
     Attributes:
         target: the language.
@@ -193,7 +193,7 @@ class Call:
 
     @property
     def places(self) -> dict[str, ArrayInfo]:
-        """Where the elements of all arrays lie."""
+        """The layouts of all arrays."""
         return {**self.arrays, **self.allocated}
 
 

@@ -1,4 +1,4 @@
-"""What a call waits for: events of pyopencl's, CuPy's, PyTorch's and polygen's."""
+"""The events that a call waits for: PyOpenCL's, CuPy's, PyTorch's and polygen's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is told of calls: the profiles that are open.  Without one, nothing is timed or kept."""
+"""Tells open profiles of calls.  Without a profile, nothing is timed or kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_WAITING = 4096  # launches of a call whose times are not taken yet: device
 
 @dataclass(frozen=True, eq=False)
 class Called:
-    """What calls with the same types, shapes and sizes run.
+    """A call as profiles see it: what calls with the same types, shapes and sizes run.
 
     Attributes:
         kernel: the kernel that was called.
@@ -42,7 +42,7 @@ class Called:
 
 
 class Recorder(Protocol):
-    """What is told of calls."""
+    """The interface of profiles: what they are told of calls."""
 
     def note(self, call: RecordedCall) -> None:
         """Take notice of a call that was started, with all of its launches."""

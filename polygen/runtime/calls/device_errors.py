@@ -1,4 +1,4 @@
-"""What devices and their libraries say when they fail, as errors of polygen's."""
+"""Translates errors of devices and their libraries into errors of polygen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIND_IT = (
 
 
 class DriverError(Exception):
-    """What CUDA's driver says.
+    """An error that CUDA's driver returned.
 
     Attributes:
         code: CUDA's number for it; 0 if that is not known.

@@ -1,4 +1,4 @@
-"""Where an executor runs."""
+"""The place of execution: a target, a queue or a stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Place:
-    """Where an executor runs.
+    """The place of execution of a call.
 
     Attributes:
         target: the name of the target, or None if the arguments of each call decide.

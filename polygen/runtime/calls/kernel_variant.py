@@ -44,7 +44,7 @@ class Variant:
 
     @cached_property
     def kept(self) -> dict[str, Any]:
-        """What the target keeps with the code."""
+        """The objects that the target keeps with the code."""
         return {}
 
 

@@ -21,7 +21,7 @@ _MOST_KEPT = 65536  # launches in all pieces
 
 @dataclass(frozen=True)
 class Grid:
-    """How many work items a launch has.
+    """The grid of a launch: its numbers of work items.
 
     Attributes:
         size: along each axis.

@@ -1,4 +1,4 @@
-"""What a kernel takes for granted of data, checked for the data of a call.
+"""Checks a call's data against what its kernel takes for granted.
 
 What is asked here: whether subscripts that data gives are inside of arrays, and instances that
 touch one element are those that the kernel allows.  It rests on `arrays`.  Start with

@@ -1,4 +1,4 @@
-"""Whether a call's arguments meet what its kernel takes for granted of data."""
+"""Checks a call's arguments against the obligations and assumptions of its kernel."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _UNCHECKED = "call it without check_assumptions=True"
 
 @dataclass(frozen=True)
 class CallData:
-    """What a call passes.
+    """The data of a call: its arguments and sizes.
 
     Attributes:
         sizes: the value of each size.

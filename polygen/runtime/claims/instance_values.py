@@ -39,7 +39,7 @@ Column: TypeAlias = NDArray[Any]
 
 
 class NotKnown(Exception):
-    """What is asked for is only known while the kernel runs."""
+    """The value is only known while the kernel runs."""
 
 
 class Outside(Exception):

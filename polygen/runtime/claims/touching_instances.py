@@ -13,7 +13,7 @@ from polygen.runtime.claims.instance_values import Column, Rows
 
 @dataclass(frozen=True)
 class Touched:
-    """What instances touch.
+    """The elements that instances touch.
 
     Attributes:
         rows: the instances.

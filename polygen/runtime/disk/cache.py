@@ -1,4 +1,4 @@
-"""What was compiled before, on disk: shared by processes, and never trusted.
+"""The cache of compiled programs on disk: shared by processes, and never trusted.
 
 An entry is one file.  It begins with a digest of its name and content, and it appears under its
 name in one step, whole.  An entry that is truncated, damaged, or someone else's is as good as

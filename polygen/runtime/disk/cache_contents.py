@@ -1,4 +1,4 @@
-"""What lies in the cache's folder: counted, and cleared, on request."""
+"""Counts and clears the entries of the cache, on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polygen.runtime.disk.folders import ENTRY, chosen_folder, is_own
 
 @dataclass(frozen=True)
 class Contents:
-    """What a cache's folder holds.
+    """The contents of a cache's folder.
 
     Attributes:
         folder: the folder; it need not be there.

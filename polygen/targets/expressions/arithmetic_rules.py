@@ -1,4 +1,4 @@
-"""How arithmetic is printed: sums, products, quotients, remainders, powers, minima."""
+"""Prints arithmetic: sums, products, quotients, remainders, powers, minima."""
 
 from __future__ import annotations
 

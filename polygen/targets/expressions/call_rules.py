@@ -1,4 +1,4 @@
-"""How calls of functions are printed."""
+"""Prints calls of functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all rules for printing expressions share: types, literals, casts, operators of C.
+"""Shared parts of all rules that print expressions: types, literals, casts, C's operators.
 
 An expression is printed in two passes.  The first finds the type of each subexpression, from its
 leaves upward.  The second prints, from the root downward: only there is it known at which type

@@ -18,7 +18,7 @@ from polygen.targets.languages.target import BOOL, INT32, Target
 
 
 class Printer(Protocol):
-    """What is asked of the printer of all expressions."""
+    """The interface of the printer of all expressions."""
 
     @property
     def target(self) -> Target:

@@ -1,4 +1,4 @@
-"""How OpenCL's functions of integers are printed, its tests, and those with two results."""
+"""Prints OpenCL's functions of integers, its tests, and functions with two results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How names, comparisons, conditions, minima and operations on bits are printed."""
+"""Prints names, comparisons, conditions, minima and operations on bits."""
 
 from __future__ import annotations
 

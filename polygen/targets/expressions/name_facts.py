@@ -1,4 +1,4 @@
-"""What is known of the names that expressions mention, and what the text of expressions needs."""
+"""Facts about the names in expressions, and needs of their text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class VectorHelper:
 
 @dataclass(slots=True)
 class Uses:
-    """What the printed text needs at the beginning of the source, or of a function.
+    """The needs of printed text: what a source or a function has to begin with.
 
     Attributes:
         names: the variables that it mentions.
@@ -69,7 +69,7 @@ class Uses:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the constant subscripts behind an offset choose.
+    """The choice among arrays that the constant subscripts behind an offset make.
 
     Attributes:
         arrays: the positions of those that choose an array.
@@ -89,7 +89,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What is known of the names that expressions mention.
+    """Facts about the names that expressions mention.
 
     Attributes:
         kinds: the type that each has for NumPy: that of its elements, or ``int`` for loop

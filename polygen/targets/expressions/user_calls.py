@@ -1,4 +1,4 @@
-"""How calls of functions of the user's are printed, and what they need before."""
+"""Prints calls of users' functions, and what these need before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where all lanes read and write at once: elements next to each other, and vectors in an array."""
+"""Finds accesses of all lanes at once: neighbouring elements, and vectors in an array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How expressions that differ between lanes are printed, where not as numbers are."""
+"""Prints expressions that differ between lanes, where numbers are printed otherwise."""
 
 from __future__ import annotations
 

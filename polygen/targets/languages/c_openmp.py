@@ -1,4 +1,4 @@
-"""What C (C11) with OpenMP does differently.
+"""The target C (C11) with OpenMP.
 
 ``int`` has 32 bits wherever NumPy and OpenMP run; types of other widths are those of stdint.h.
 """

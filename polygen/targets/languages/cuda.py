@@ -1,4 +1,4 @@
-"""What CUDA C++ does differently.
+"""The target CUDA C++.
 
 The text needs no headers: NVRTC compiles it as it stands, and so does nvcc.
 """

@@ -1,4 +1,4 @@
-"""What OpenCL C (1.2 and up) does differently."""
+"""The target OpenCL C (1.2 and up)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SHORT_NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Bits:
-    """How a language makes numbers of what is in memory, and the other way around.
+    """A language's reinterpretation of memory as numbers, and the other way around.
 
     Attributes:
         number: a number, of its bits.
@@ -39,7 +39,7 @@ class Bits:
 
 @dataclass(frozen=True, kw_only=True)
 class Atomics:
-    """What a language has for atomic operations.
+    """A language's atomic operations.
 
     The texts are templates: ``$at`` is the element, ``$x`` the operand, ``$bits`` the new value as
     it is kept, ``$number`` the old one, ``$T`` the type of numbers, ``$M`` that of the element,
@@ -81,7 +81,7 @@ class Atomics:
 
 @dataclass(frozen=True, kw_only=True)
 class Copies:
-    """What a language has for copies to the memory of a group that are under way for a while.
+    """A language's asynchronous copies to the memory of a group.
 
     Attributes:
         sizes: how many bytes one copies, the largest first; addresses are multiples of that.
@@ -109,7 +109,7 @@ _PIXELS = ("float32", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What one language does differently; what they share is written once, beside this.
+    """The table of a language's differences; what languages share stands beside this.
 
     Types are listed under the names that NumPy has for them.
 
@@ -334,7 +334,7 @@ class Target:
 
     @property
     def global_qualifier(self) -> str:
-        """What the declaration of a pointer to the device's memory begins with."""
+        """The beginning of a declaration of a pointer to the device's memory."""
         return self.qualifiers[AddressSpace.GLOBAL]
 
     @property

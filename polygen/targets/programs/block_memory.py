@@ -208,7 +208,7 @@ class _Barriers:
 
 @dataclass(frozen=True)
 class _Uses:
-    """What is read and what is written, or either; names that are written may be in both."""
+    """Names read and written; names that are written may be in both."""
 
     reads: frozenset[str] = NO_NAMES
     writes: frozenset[str] = NO_NAMES

@@ -1,4 +1,4 @@
-"""What is found out about statements before they are printed."""
+"""Walks through statements, and hoists declarations, before they are printed."""
 
 from __future__ import annotations
 

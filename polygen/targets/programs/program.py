@@ -1,4 +1,4 @@
-"""What comes out: the source of a device program, and how to call it."""
+"""A device program: its source, and how to call it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the names in a loop program, before any of it is printed."""
+"""Collects facts about the names in a loop program, before any of it is printed."""
 
 from __future__ import annotations
 

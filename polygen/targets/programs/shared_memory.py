@@ -1,4 +1,4 @@
-"""How much memory variables take; that of a group, past what may be declared, is one piece."""
+"""Counts the memory of variables; shared memory past a limit is one piece."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class ExpressionPrinter:
 
     @property
     def uses(self) -> Uses:
-        """What the printed text needs at the beginning of the source."""
+        """The needs of the printed text."""
         return self._printer.uses
 
     @property
@@ -98,7 +98,7 @@ class ExpressionPrinter:
 
     @property
     def counter_type(self) -> str:
-        """What the target calls the type of loop counters."""
+        """The target's name of the type of loop counters."""
         return self.type_name(self._printer.index_dtype)
 
     def counter_type_of(self, iname: str) -> str:

@@ -1,4 +1,4 @@
-"""How each kind of statement is printed."""
+"""Prints statements: a rule for each kind."""
 
 from __future__ import annotations
 

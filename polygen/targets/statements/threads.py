@@ -39,7 +39,7 @@ class Count:
 
 
 class Threads:
-    """What is said of a parallel loop.
+    """The clauses of a parallel loop.
 
     Parameters:
         loops: those that run in parallel together, outermost first.
@@ -57,7 +57,7 @@ class Threads:
 
     @property
     def mentioned(self) -> frozenset[str]:
-        """What the condition mentions."""
+        """The names that the condition mentions."""
         factors = [factor for count in self._work for factor in count.factors]
         return NO_NAMES.union(*map(walk.free_variables, factors))
 

@@ -24,7 +24,7 @@ _SOFTLY = 1  # omp_pause_soft
 
 
 class _OpenMP:
-    """What is known of the OpenMP library of this process."""
+    """The state of the OpenMP library of this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

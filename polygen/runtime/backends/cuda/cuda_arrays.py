@@ -116,7 +116,7 @@ def bytes_between(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...]
 
 
 class CudaLibrary(ArrayLibrary):
-    """How arrays of a library are asked in wrappers of calls: Python text, of the array's name.
+    """The access to arrays of a library in wrappers of calls: Python text, of the array's name.
 
     Attributes:
         key: what tells apart calls for which something else is to be done.

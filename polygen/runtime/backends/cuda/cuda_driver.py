@@ -26,7 +26,7 @@ _OPTIONS = ("-default-device", "--std=c++17")
 
 
 class Driver(Protocol):
-    """What polygen asks of CUDA."""
+    """The interface to CUDA."""
 
     def device(self) -> int:
         """Return the number of the device whose context is current; make one current if none is."""

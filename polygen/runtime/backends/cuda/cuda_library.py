@@ -1,4 +1,4 @@
-"""What is asked of CUDA's driver itself: what cuda-python and CuPy do not pass on, or slowly."""
+"""Direct calls of CUDA's driver, which cuda-python and CuPy do not offer, or slowly."""
 
 from __future__ import annotations
 

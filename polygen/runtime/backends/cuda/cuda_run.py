@@ -82,7 +82,7 @@ class CudaRun:
 
     @property
     def call(self) -> Callable[..., CudaEvent]:
-        """What starts everything: a function of a stream, its owner and what changes.
+        """The function that starts everything: of a stream, its owner and what changes.
 
         It raises LaunchFailed if the device refuses.
         """
@@ -252,7 +252,7 @@ class _Prepared:
 
 
 class _Limits:
-    """What the current device takes."""
+    """The limits of the current device."""
 
     def __init__(self, cuda: Driver) -> None:
         def ask(name: str) -> int:

@@ -17,7 +17,7 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True, slots=True)
 class SeenArray:
-    """What there is to know of an array, under NumPy's names.
+    """Facts about an array, under NumPy's names.
 
     Attributes:
         dtype: the type of its elements.

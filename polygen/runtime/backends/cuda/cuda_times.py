@@ -1,4 +1,4 @@
-"""When launches on CUDA's devices ran: events with times, on the clock of the host."""
+"""Times of launches on CUDA's devices: events, on the clock of the host."""
 
 from __future__ import annotations
 

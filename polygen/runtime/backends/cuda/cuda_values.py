@@ -1,4 +1,4 @@
-"""What functions on a GPU are passed: values in memory whose address does not change."""
+"""Arguments of functions on a GPU, kept in memory whose address does not change."""
 
 from __future__ import annotations
 

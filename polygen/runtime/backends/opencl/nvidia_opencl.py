@@ -1,4 +1,4 @@
-"""What NVIDIA's OpenCL is told of a program: how many registers a work item may have."""
+"""Tells NVIDIA's OpenCL how many registers a work item may have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenCL devices may not have: it is asked for before a source that uses it is compiled."""
+"""Checks, before a source is compiled, that an OpenCL device has the features it uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When launches on OpenCL's devices ran: queues with profiling, on the clock of the host."""
+"""Times of launches on OpenCL's devices: profiling queues, on the clock of the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PoCL needs to be told of a program.
+"""Options and workarounds for PoCL.
 
 Its third version compiles kernels in which work items wait for each other inside of conditions, or
 beside some in loops, to code that loses values (LLVM moves what PoCL then takes apart): oclgrind

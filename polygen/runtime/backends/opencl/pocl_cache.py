@@ -1,4 +1,4 @@
-"""What PoCL compiles, kept as entries of polygen's cache.
+"""Keeps what PoCL compiles as entries of polygen's cache.
 
 PoCL keeps files in a folder.  One that is truncated, or a full disk, ends the process.  So each
 process has a folder of its own, into which checked entries are unpacked before PoCL looks there.
