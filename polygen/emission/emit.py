@@ -22,7 +22,7 @@ from polygen.targets.languages.registry import get_target
 
 _SHARED = ("polygen_geometry.h", "polygen_host.h")  # by all targets
 # For each target, what makes its own files, and which of texts/ it needs as well.
-_ROWS: Mapping[str, tuple[Callable[[HostKernel], Mapping[str, str]], tuple[str, ...]]] = {
+ROWS: Mapping[str, tuple[Callable[[HostKernel], Mapping[str, str]], tuple[str, ...]]] = {
     "c": (files_for_c, ()),
     "opencl": (files_for_opencl, ("polygen_opencl.h", "polygen_opencl_host.h")),
     "cuda": (files_for_cuda, ("polygen_cuda.h", "polygen_cuda_host.h")),
@@ -94,7 +94,7 @@ def emit(
     chosen = kernel.default_entrypoint if isinstance(kernel, TranslationUnit) else kernel
     name = get_target(target or chosen.target or DEFAULT_TARGET).name
     found = host_kernel(chosen, name)
-    own_files, texts = _ROWS[name]
+    own_files, texts = ROWS[name]
     files = {
         **own_files(found),
         f"{found.name}.h": header(found),

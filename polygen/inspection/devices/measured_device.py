@@ -53,7 +53,7 @@ def measured_device(device: Any) -> MeasuredDevice:
         NoDevice: if there is none.
     """
     executor = Executor(make_kernel("{ : }", "a[0] = 1"), device)
-    return _BY_TARGET[executor.target](executor.default_queue())
+    return BY_TARGET[executor.target](executor.default_queue())
 
 
 def _cuda(_queue: Queue | None) -> MeasuredDevice:
@@ -99,7 +99,7 @@ def _processor(_queue: Queue | None) -> MeasuredDevice:
     return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, _memory()))
 
 
-_BY_TARGET: Mapping[str, Callable[[Queue | None], MeasuredDevice]] = {
+BY_TARGET: Mapping[str, Callable[[Queue | None], MeasuredDevice]] = {
     "cuda": _cuda,
     "opencl": _opencl,
     "c": _processor,
