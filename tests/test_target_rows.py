@@ -120,6 +120,15 @@ def test_what_belongs_to_a_target_is_used_nowhere_else() -> None:
     assert {name for name in found if not name.startswith(inside)} == set(USING)
 
 
+def test_contributing_tells_of_each_row() -> None:
+    whole = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    page = whole.partition("\n## A target of your own\n")[2].partition("\n## ")[0]
+    paths = {path for path in re.findall(r"`([\w/]+/\w+\.\w+)`", page) if "hip" not in path}
+    assert paths >= {name for name, why in NAMING.items() if why.startswith("row: ")}
+    roots = (PACKAGE, PACKAGE.parent)
+    assert [path for path in paths if not any((root / path).is_file() for root in roots)] == []
+
+
 def test_every_table_has_a_row_for_each() -> None:
     """The runtime's table is in tests/runtime/test_backends.py."""
     for table in (TARGETS, emit.ROWS, measured_device.BY_TARGET):

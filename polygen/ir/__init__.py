@@ -1,1 +1,4 @@
-"""What a kernel is.  Nothing here knows of text to parse, of targets or of devices."""
+"""What a kernel is.
+
+Nothing here knows of text to parse or of devices, and of targets more than names and a few facts.
+"""
