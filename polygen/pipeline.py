@@ -30,7 +30,7 @@ from polygen.targets.programs.printer import print_program
 from polygen.targets.programs.program import Program
 from polygen.validation.validate import validate
 
-DEFAULT_TARGET = "opencl"
+DEFAULT_TARGET = "opencl"  # where nobody says for what: there are devices of all kinds
 
 
 @without_collection
