@@ -14,6 +14,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
 from polygen.ir.public import public
+from polygen.ir.target_facts import facts_of
 from polygen.ir.verify import excerpt
 from polygen.language.programs import TranslationUnit
 from polygen.lower.extrema import with_candidates
@@ -23,15 +24,13 @@ from polygen.lower.program import LoopProgram
 from polygen.lower.sizes import without_size_arguments
 from polygen.lower.table_elements import with_table_elements
 from polygen.lower.wraps import without_wraps
-from polygen.targets.languages.cuda import CUDA
-from polygen.targets.languages.cuda_clusters import CUDA_CLUSTERS
 from polygen.targets.languages.registry import get_target
 from polygen.targets.languages.target import Target
 from polygen.targets.programs.printer import print_program
 from polygen.targets.programs.program import Program
 from polygen.validation.validate import validate
 
-DEFAULT_TARGET = "opencl"
+DEFAULT_TARGET = "opencl"  # where nobody says for what: there are devices of all kinds
 
 
 @without_collection
@@ -44,9 +43,7 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
         index_dtype: the type of loop counters and subscripts.
     """
     check_function_name(kernel.name)  # whoever copies a kernel may give it any name
-    description = get_target(target)
-    if kernel.options.clusters and description is CUDA:
-        description = CUDA_CLUSTERS
+    description = get_target(target, clusters=kernel.options.clusters)
     program = _loop_program(kernel, description, index_dtype)
     try:
         return print_program(program, description)
@@ -120,12 +117,13 @@ def _for_target(kernel: Kernel, target: Target) -> Kernel:
         SubGroupTooLarge: if it counts on more work items in a sub-group than there are.
     """
     size = kernel.options.shuffling_on(target.name)
-    if target.most_shuffled is not None and size > target.most_shuffled:
+    most = facts_of(target.name).sub_group_size
+    if most and size > most:
         raise SubGroupTooLarge(
             f"the option sub_group_size of kernel '{kernel.name}' is {size}, and with target "
-            f"'{target.name}', {target.most_shuffled} work items read each other's registers",
+            f"'{target.name}', {most} work items read each other's registers",
             where=kernel.location,
-            remedy=f"set_options(kernel, sub_group_size={target.most_shuffled})",
+            remedy=f"set_options(kernel, sub_group_size={most})",
         )
     if size == kernel.options.shuffling_on(kernel.target):
         return kernel

@@ -20,18 +20,12 @@ from polygen.language.programs import TranslationUnit
 from polygen.pipeline import DEFAULT_TARGET
 from polygen.targets.languages.registry import get_target
 
-_SHARED = {
-    target: ("polygen_geometry.h", "polygen_host.h", *more)
-    for target, more in (
-        ("c", ()),
-        ("opencl", ("polygen_opencl.h", "polygen_opencl_host.h")),
-        ("cuda", ("polygen_cuda.h", "polygen_cuda_host.h")),
-    )
-}
-_FILES: Mapping[str, Callable[[HostKernel], Mapping[str, str]]] = {
-    "c": files_for_c,
-    "opencl": files_for_opencl,
-    "cuda": files_for_cuda,
+_SHARED = ("polygen_geometry.h", "polygen_host.h")  # by all targets
+# For each target, what makes its own files, and which of texts/ it needs as well.
+ROWS: Mapping[str, tuple[Callable[[HostKernel], Mapping[str, str]], tuple[str, ...]]] = {
+    "c": (files_for_c, ()),
+    "opencl": (files_for_opencl, ("polygen_opencl.h", "polygen_opencl_host.h")),
+    "cuda": (files_for_cuda, ("polygen_cuda.h", "polygen_cuda_host.h")),
 }
 
 
@@ -100,12 +94,13 @@ def emit(
     chosen = kernel.default_entrypoint if isinstance(kernel, TranslationUnit) else kernel
     name = get_target(target or chosen.target or DEFAULT_TARGET).name
     found = host_kernel(chosen, name)
+    own_files, texts = ROWS[name]
     files = {
-        **_FILES[name](found),
+        **own_files(found),
         f"{found.name}.h": header(found),
         f"{found.name}.json": description(found),
         "Makefile": makefile(found),
-        **{file: shared_text(file) for file in _SHARED[name]},
+        **{file: shared_text(file) for file in (*_SHARED, *texts)},
     }
     emitted = Emitted(found.name, name, files)
     if folder is not None:

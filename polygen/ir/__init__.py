@@ -1,1 +1,4 @@
-"""The parts of a kernel.  Nothing here knows of text to parse, of targets or of devices."""
+"""The parts of a kernel.
+
+Nothing here knows of text to parse or of devices, and of targets more than names and a few facts.
+"""

@@ -13,13 +13,11 @@ from polygen.errors import BuiltInFunction, InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, dtype_name, to_dtype
 from polygen.ir.names import check_name
+from polygen.ir.options import TARGET_NAMES
 from polygen.ir.public import public_class
 from polygen.source import caller_location
 
 _FORM = re.compile(r"\s*([\w\s,]*?)\s*->\s*([\w\s,]+?)\s*")
-
-# Those that texts are asked for; which there are is known above.
-TARGETS = ("c", "cuda", "opencl")
 
 
 @dataclass(frozen=True)
@@ -200,13 +198,13 @@ def _check_are_named(signatures: object) -> None:
 
 def _by_target(texts: Mapping[str, str] | str) -> tuple[tuple[str, str], ...]:
     """Return pairs of a target, ``"*"`` for all of them, and a text for it."""
-    given = {"*": texts} if isinstance(texts, str) else dict(texts)
+    given, known = {"*": texts} if isinstance(texts, str) else dict(texts), sorted(TARGET_NAMES)
     for target in given:
-        if target not in ("*", *TARGETS):
+        if target not in ("*", *known):
             raise InvalidArgument(
                 f"a text is given for {target!r}, which is no target",
                 where=caller_location(),
-                remedy=f"targets are {' and '.join(map(repr, TARGETS))}; '*' stands for all",
+                remedy=f"targets are {' and '.join(map(repr, known))}; '*' stands for all",
             )
     return tuple(sorted(given.items()))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polygen.errors import UnknownTarget, did_you_mean
+from polygen.ir.target_facts import TARGET_FACTS, facts_of
 from polygen.source import caller_location
 
-TARGET_NAMES = ("opencl", "cuda", "c")
-SUB_GROUP_SIZES = {"cuda": 32}  # of targets of which they are known
+TARGET_NAMES = tuple(TARGET_FACTS)
 
 
 def unknown_target(name: str) -> UnknownTarget:
@@ -79,8 +79,7 @@ class Options:
         Parameters:
             target: its name; None if it is not known.
         """
-        if target == "c":  # it has no work items
+        facts = facts_of(target)
+        if not facts.has_grid:  # it has no work items
             return 0
-        if self.sub_group_size is not None:
-            return self.sub_group_size
-        return SUB_GROUP_SIZES.get(target or "", 0)
+        return facts.sub_group_size if self.sub_group_size is None else self.sub_group_size

@@ -50,7 +50,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "assumptions": (lambda value: isinstance(value, Domain), "a Domain without inames"),
     "target": (
         lambda value: value is None or value in TARGET_NAMES,
-        "'opencl', 'cuda', 'c' or None",
+        ", ".join(map(repr, TARGET_NAMES)) + " or None",
     ),
     "options": (lambda value: isinstance(value, Options), "Options, which set_options makes"),
 }

@@ -19,6 +19,7 @@ from polygen.inspection.devices.limits import Limits
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
+from polygen.ir.target_facts import facts_of
 from polygen.source import caller_location, warn
 from polygen.transforms.loops.size_estimates import likely_sizes
 from polygen.transforms.parallel_reductions.parallelize_reduction import parallelize_reduction
@@ -138,7 +139,8 @@ def optimize_reductions(
     Gómez-Luna et al., An optimized approach to histogram computation on GPU (2013).
     """
     sizes = sizes or {}
-    if kernel.target == "c":
+    facts = facts_of(kernel.target)
+    if not facts.has_grid:
         return _scattered(_on_processors(kernel, sizes), sizes, on_threads)
     if limits.compute_units is None:
         raise InvalidArgument(
@@ -158,8 +160,7 @@ def optimize_reductions(
     prepared = with_passed_on(beside_rows(fused, sizes, units))
     found = families(prepared)
     is_alone = _is_alone(prepared, found)
-    if kernel.target == "opencl" or not is_alone:
-        # OpenCL has no clusters; and what else is in a launch would run in one block of each.
+    if not (facts.has_clusters and is_alone):  # what else is in a launch would run in one block
         limits = replace(limits, cluster_groups=1)
     new = prepared
     for family in found:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from polygen.errors import InvalidArgument
-from polygen.ir.callables import TARGETS
 from polygen.ir.kernel import Kernel
+from polygen.ir.options import TARGET_NAMES
 from polygen.source import caller_location
 from polygen.transformation import to_functions, transformation
 
@@ -66,7 +66,7 @@ def register_preamble_generators(
     """
     texts = {(target, key): text for target, key, text in kernel.preambles}
     for generator in to_functions(preamble_generators):
-        for target in TARGETS:
+        for target in sorted(TARGET_NAMES):
             for pair in generator(PreambleInfo(kernel, target)) or ():
                 key, text = _checked(pair)
                 texts[target, key] = text

@@ -8,6 +8,7 @@ from dataclasses import replace
 from polygen.errors import ClusterNotPossible
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import LocalTag
+from polygen.ir.target_facts import facts_of
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import transformation
@@ -28,7 +29,7 @@ def check_cluster(kernel: Kernel, ids: Sequence[str]) -> None:
         ClusterNotPossible: if not.
     """
     why = None
-    if kernel.target not in (None, "cuda"):
+    if not facts_of(kernel.target).has_clusters:
         why = f"target '{kernel.target}' has none"
     tags = {kernel.tags.get(iname) for iname in kernel.instruction(ids[0]).within_inames}
     if CLUSTER_TAG in tags:

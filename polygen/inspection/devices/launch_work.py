@@ -18,6 +18,7 @@ from polygen.ir.dtype import dtype_name
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import tell
+from polygen.ir.target_facts import facts_of
 from polygen.lower.program import HostLoop, HostNode, Launch
 from polygen.runtime.calls.call_recording import Called
 
@@ -59,10 +60,11 @@ def operations_of(
 
 def work_of(called: Called) -> dict[str, Work]:
     """Return what a call does, by the name of the function that is launched."""
-    if called.target != "c" and not called.typed.calls:  # what was generated is on a grid
+    has_grid = facts_of(called.target).has_grid
+    if has_grid and not called.typed.calls:  # what was generated is on one
         tell(called.typed, lowered, called.program.loop_program)
     functions, host = called.program.launches, called.program.loop_program.host
-    if len(functions) == 1 and (called.target == "c" or isinstance(host[0], Launch)):
+    if len(functions) == 1 and (not has_grid or isinstance(host[0], Launch)):
         return {functions[0].name: _all_of(called)}
     plain = in_full(called.typed)
     found = dict(_parts(lowered(called.typed).host, NO_NAMES))

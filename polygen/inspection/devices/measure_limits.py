@@ -169,6 +169,6 @@ class _Measuring:
 
     def _atomic(self) -> float:
         """Return how long after another an atomic update of the same element is done."""
-        n = kernels.ITEMS * (4096 if self._device.target == "cuda" else 64)
+        n = kernels.ITEMS * self._device.adding_groups
         args = {"a": np.ones(n, np.float32), "total": np.zeros(1, np.float32)}
         return self._seconds(kernels.adding(self._kind), args) / n

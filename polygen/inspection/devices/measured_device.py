@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ class MeasuredDevice:
         identity: what tells it, its driver and its compiler from others.
         stated: its limits, with rates that are still to be measured.
         copied_bytes: how much to copy, read and written together: far more than caches hold.
+        adding_groups: how many groups update one element, so that it can be timed.
     """
 
     device: Any
@@ -40,6 +42,7 @@ class MeasuredDevice:
     identity: str
     stated: Limits
     copied_bytes: int
+    adding_groups: int = 64
 
 
 def measured_device(device: Any) -> MeasuredDevice:
@@ -50,25 +53,22 @@ def measured_device(device: Any) -> MeasuredDevice:
         NoDevice: if there is none.
     """
     executor = Executor(make_kernel("{ : }", "a[0] = 1"), device)
-    if executor.target == "cuda":
-        return _cuda()
-    if executor.target == "c":
-        return _processor()
-    queue = executor.default_queue()
-    assert queue is not None
-    return _opencl(queue)
+    return BY_TARGET[executor.target](executor.default_queue())
 
 
-def _cuda() -> MeasuredDevice:
+def _cuda(_queue: Queue | None) -> MeasuredDevice:
     cuda = driver()
     number = cuda.device()
     stated = Limits.of_device()
     parts = ("cuda", cuda.identity(number), architecture(number), cuda.compiler_version())
     identity = "\n".join((*parts, str(stated)))
-    return MeasuredDevice("cuda", "cuda", "gpu", identity, stated, _copied(stated))
+    return MeasuredDevice(
+        "cuda", "cuda", "gpu", identity, stated, _copied(stated), adding_groups=4096
+    )
 
 
-def _opencl(queue: Queue) -> MeasuredDevice:
+def _opencl(queue: Queue | None) -> MeasuredDevice:
+    assert queue is not None
     cl, device = pyopencl(), queue.device
     on_processor = bool(device.type & cl.device_type.CPU)
     stated = Limits(
@@ -90,13 +90,20 @@ def _opencl(queue: Queue) -> MeasuredDevice:
     )
 
 
-def _processor() -> MeasuredDevice:
+def _processor(_queue: Queue | None) -> MeasuredDevice:
     given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     threads = int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
     caches = [_bytes(path.read_text()) for path in _CACHES.glob("index*/size")]
     stated = Limits(1.0, 1.0, threads, cache_bytes=max(caches, default=2**25))
     identity = "\n".join(("c", find_compiler().identity, str(stated)))
     return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, _memory()))
+
+
+BY_TARGET: Mapping[str, Callable[[Queue | None], MeasuredDevice]] = {
+    "cuda": _cuda,
+    "opencl": _opencl,
+    "c": _processor,
+}
 
 
 def _copied(stated: Limits, memory: int | None = None) -> int:

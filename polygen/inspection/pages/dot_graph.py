@@ -205,6 +205,8 @@ def _folded(text: str) -> list[str]:
     )
 
 
+# PyPI's graphviz.Digraph would save none of these lines: text for which nothing is to be installed
+# has to stay, and it takes "a:b", in an edge, for port b of node a.
 def _quoted(name: str) -> str:
     """Return a name as Graphviz reads it."""
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

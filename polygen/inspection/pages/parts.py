@@ -20,10 +20,10 @@ from polygen.inspection.pages.svg_graph import graph
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import called_kernels, sections
 from polygen.ir.tags import AutoLocalTag, LocalTag
+from polygen.ir.target_facts import TARGET_FACTS
 from polygen.ir.told import telling_anew
 from polygen.pipeline import generate_code
 
-_LANGUAGES = {"opencl": "OpenCL C", "cuda": "CUDA C++", "c": "C with OpenMP"}
 _PLURALS = {"instruction": "instructions", "step": "steps", "loop": "loops"}
 
 
@@ -97,7 +97,7 @@ def parts(kernel: Kernel) -> list[Part]:
         count = f"{_number(len(kernel.history), 'step')}"
         found.append(Part("History", lambda: history(kernel), count=count))
     for target in _targets(kernel):
-        found.append(Part(f"Source: {_LANGUAGES[target]}", partial(source, kernel, target)))
+        found.append(Part(f"Source: {TARGET_FACTS[target].title}", partial(source, kernel, target)))
     return found
 
 
@@ -105,8 +105,9 @@ def _targets(kernel: Kernel) -> list[str]:
     """Return the names of the targets, first the one that the kernel is most likely meant for."""
     # Threads of a processor are groups of one work item.
     items = any(isinstance(tag, LocalTag | AutoLocalTag) for tag in kernel.tags.values())
-    first = kernel.target or ("opencl" if items else "c")
-    return [first, *(name for name in _LANGUAGES if name != first)]
+    likely = (name for name, facts in TARGET_FACTS.items() if facts.has_grid == items)
+    first = kernel.target or next(likely)
+    return [first, *(name for name in TARGET_FACTS if name != first)]
 
 
 def headline(kernel: Kernel) -> str:
@@ -115,7 +116,7 @@ def headline(kernel: Kernel) -> str:
     if kernel.history:
         words.append(_number(len(kernel.history), "step"))
     if kernel.target:
-        words.append(f"for {_LANGUAGES[kernel.target]}")
+        words.append(f"for {TARGET_FACTS[kernel.target].title}")
     return ", ".join(words)
 
 

@@ -217,7 +217,6 @@ CUDA = Target(
     same_lanes=lambda vector, number, _: f"pg_same<{vector}>({number})",
     aligned=" __attribute__((aligned({0})))",
     shuffle=_shuffle,
-    most_shuffled=32,
     restrict="__restrict__",
     atomics=_ATOMICS,
     copies=_COPIES,

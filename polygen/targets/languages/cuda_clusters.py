@@ -17,7 +17,7 @@ from math import prod
 from polygen.errors import ClusterNotPossible
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryScope
-from polygen.ir.options import SUB_GROUP_SIZES
+from polygen.ir.target_facts import facts_of
 from polygen.source import caller_location
 from polygen.targets.languages.cuda import CUDA
 from polygen.targets.languages.target import Target
@@ -40,7 +40,7 @@ _BEGIN = "unsigned char *const pg_shared = pg_of_first(pg_own);"
 def _head(local_size: tuple[int, ...], resident_groups: int) -> str:
     size = (*local_size, 1, 1, 1)
     items = prod(size[:AXIS])
-    if size[AXIS] > MOST_BLOCKS or (size[AXIS] > 1 and items % SUB_GROUP_SIZES["cuda"]):
+    if size[AXIS] > MOST_BLOCKS or (size[AXIS] > 1 and items % facts_of(CUDA.name).sub_group_size):
         raise ClusterNotPossible(
             f"work groups of {' x '.join(map(str, local_size))} cannot be clusters: these have at "
             f"most {MOST_BLOCKS} blocks, along l.{AXIS}, of whole warps; here, {size[AXIS]} of "

@@ -222,7 +222,6 @@ class Target:
         assume_aligned: a line at the beginning of a function about an argument and its alignment.
         shuffle: a number that another work item of the sub-group has, of the name and how many work
             items further on that one is; None if it has no sub-groups.
-        most_shuffled: how many work items a sub-group has at most, if all devices agree.
         restrict: how it says that a pointer is the only way to an array.
         atomics: what it has for atomic operations, or None.
         copies: what it has for asynchronous copies; None if they are copies as any.
@@ -316,7 +315,6 @@ class Target:
     aligned: str
     assume_aligned: str = ""
     shuffle: Callable[[str, int], str] | None = None
-    most_shuffled: int | None = None
     restrict: str
     atomics: Atomics | None = None
     copies: Copies | None = None

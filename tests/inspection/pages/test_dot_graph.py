@@ -55,7 +55,7 @@ def nasty() -> pg.Kernel:
     a = ex.Variable('a"; \\N \\l')
     choice = ex.If(ex.Comparison(a, "<", 3), ex.BitwiseOr((a, 1)), ex.BitwiseAnd((a, 7)))
     insn = pg.Assignment(
-        id='x"\\ {|}<b>&lt;é',
+        id='x"\\:n {|}<b>&lt;é',
         assignee=ex.Variable("&amp;"),
         expression=choice,
         within_inames=frozenset(["i"]),
