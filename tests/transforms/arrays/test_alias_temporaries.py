@@ -11,8 +11,10 @@ from polygen.errors import (
     DependencyCycle,
     IllegalStep,
     InvalidArgument,
+    NameTaken,
     NotConcatenable,
 )
+from polygen.ir.show import show_instruction
 from tests.oracle.cases import Step
 from tests.transforms.arrays.array_kernels import chain, tiles_become_one, two_tiles
 
@@ -105,3 +107,18 @@ def test_temporaries_that_cannot_share() -> None:
             pg.alias_temporaries(knl, few)
     with pytest.raises(InvalidArgument, match="which is not temporaries"):
         pg.alias_temporaries(knl, "a, out")
+
+
+def test_each_use_has_the_name_of_the_one() -> None:
+    new = pg.alias_temporaries(two_tiles(), "t, s")
+    lines = [show_instruction(insn, new.inames).split("  {")[0] for insn in new.instructions]
+    assert lines == [
+        "[o, i] t[i] = a[o, i]",
+        "[o, j] b[o, j] = 2*t[3 - j]",
+        "[o, p] t[p] = a[o, p] + 1",
+        "[o, q] c[o, q] = t[5 - q]",
+    ]
+    # Who writes the second value comes after who reads the first one, in this order.
+    assert new.instruction("s").depends_on >= {"c"}
+    with pytest.raises(NameTaken, match="'b'"):
+        pg.alias_temporaries(two_tiles(), "s, t", "b")

@@ -21,7 +21,6 @@ from polygen.transforms.arrays.axis_rewriting import Change, changed
 from tests.oracle.cases import Step, agree_in_arrays, same
 from tests.transforms.arrays.array_kernels import counted, plane
 
-
 OF_TEMPORARIES: dict[str, Step] = {
     "blocks": lambda k: pg.split_array_dim(k, ("t", 0), 4),
     "blocks as they are": lambda k: pg.split_array_dim(k, [("t", 1)], 3, False),

@@ -14,7 +14,6 @@ from polygen.errors import (
 from tests.oracle.cases import Step
 from tests.transforms.arrays.array_kernels import tiles_become_one, two_tiles
 
-
 STEPS: dict[str, Step] = {
     "one after the other": lambda k: pg.concatenate_arrays(k, "s, t"),
     "the longer first": lambda k: pg.concatenate_arrays(k, ["t", "s"], "u"),

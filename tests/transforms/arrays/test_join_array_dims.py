@@ -40,3 +40,23 @@ def test_joins_that_are_refused() -> None:
     for tags in ("stride:8, stride:1", "N1, N0(pad_to=4)"):
         with pytest.raises(AxisNotPossible, match="do not follow each other evenly"):
             pg.join_array_dims(tagged(tags), ("a", 0))
+
+
+def test_one_subscript_of_two() -> None:
+    knl = pg.make_kernel(
+        "{ [i, j, k]: 0<=i<n and 0<=j<4 and 0<=k<3 }",
+        "out[i, j, k] = a[i, 3 - j, k] + a[n - 1 - i, j, 0]",
+        [pg.GlobalArg(name, "float64", "n, 4, 3") for name in ("a", "out")] + ["..."],
+        loop_priority="i, j, k",
+    )
+    outer = pg.join_array_dims(knl, ("a", 0))
+    assert "a[4*i + 3 - j, k] + a[4*n + j - 4 - 4*i, 0]" in str(outer)
+    inner = pg.join_array_dims(knl, [("a", 1, "F"), ("out", 0)])
+    assert "out[4*i + j, k] = a[i, 4*k + 3 - j] + a[n - 1 - i, j]" in str(inner)
+    assert inner.array("a").shape == (*(knl.array("a").shape or ())[:1], 12)
+    assert outer.array("out") is knl.array("out")
+    for n in (0, 1, 5):
+        a = np.random.default_rng(n).random((n, 4, 3))
+        wanted = a[:, ::-1] + a[::-1, :, :1]
+        _, (out,) = inner.executor("c")(a=a.transpose(0, 2, 1).reshape(n, 12), n=n)
+        np.testing.assert_array_equal(out, wanted.reshape(-1, 3))

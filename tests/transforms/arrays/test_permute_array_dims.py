@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.ir.layout import element_strides
+from polygen.errors import AxisNotPossible, UnknownArgument
+from polygen.ir.layout import Nested, element_strides
 from tests.transforms.arrays.array_kernels import Numbers, plane
 
 ORDERS: dict[tuple[int, int, int], Callable[[Numbers], Numbers]] = {
@@ -50,3 +51,33 @@ def test_structures_of_arrays_and_back() -> None:
             parts = tuple(x.T.copy())
             apart.executor(target)(x=parts, v=tuple(v.T.copy()), n=n)
             np.testing.assert_allclose(np.stack(parts, axis=1), wanted, rtol=1e-15)
+
+
+def test_each_subscript_goes_with_its_axis() -> None:
+    knl = pg.make_kernel(
+        "{ [i, j, k]: 0<=i,j<n and 0<=k<3 }",
+        "a[i, j + 1, 2 - k] = b[k, i, j]",
+        [
+            pg.GlobalArg("a", "float64", "n, n + 1, 3", dim_tags="N0, N2, N1", dim_names="x, y, z"),
+            pg.GlobalArg("b", "float64", "3, n, n"),
+            "...",
+        ],
+        loop_priority="i, j, k",
+    )
+    new = pg.permute_array_dims(knl, "a, b", (2, 0, 1))
+    assert "a[2 - k, i, j + 1] = b[j, k, i]" in str(new)
+    a = new.array("a")
+    assert str(a.shape) == str((3, *(knl.array("a").shape or ())[:2]))
+    assert a.dim_tags == (Nested(1), Nested(0), Nested(2))
+    assert a.dim_names == ("z", "x", "y")
+    assert new.array("b").dim_tags is None
+    assert pg.permute_array_dims(new, ["a", "b"], [1, 2, 0]) == knl
+    assert pg.permute_array_dims(knl, "a, b", (0, 1, 2)) is knl
+
+
+def test_orders_that_are_none() -> None:
+    for order in ((0,), (0, 1), (0, 1, 1), (0, 1, 3), (-1, 0, 1), (0, 1, 2, 3), ()):
+        with pytest.raises(AxisNotPossible, match=r"'a' has 3 axes: .* is no order of them"):
+            pg.permute_array_dims(plane(), "a", order)
+    with pytest.raises(UnknownArgument, match="no argument or temporary 'u'"):
+        pg.permute_array_dims(plane(), "a, u", (1, 0, 2))

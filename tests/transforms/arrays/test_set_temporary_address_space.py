@@ -10,7 +10,9 @@ from polygen.errors import (
     CannotProve,
     IllegalStep,
     InvalidArgument,
+    UnknownArgument,
 )
+from tests.transforms.arrays.array_kernels import two_tiles
 
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
@@ -54,3 +56,15 @@ def turned(space: pg.AddressSpace = pg.AddressSpace.PRIVATE) -> pg.Kernel:
             "...",
         ],
     )
+
+
+def test_several_at_once() -> None:
+    new = pg.set_temporary_address_space(two_tiles(), "s, t", "local")
+    assert [t.address_space for t in new.temporaries] == [pg.AddressSpace.LOCAL] * 2
+    one = pg.set_temporary_address_space(new, ["t"], pg.AddressSpace.PRIVATE)
+    spaces = [pg.AddressSpace.LOCAL, pg.AddressSpace.PRIVATE]
+    assert [t.address_space for t in one.temporaries] == spaces
+    assert pg.replay(two_tiles(), one.history) == one
+    assert pg.parse_kernel(str(one)) == one
+    with pytest.raises(UnknownArgument, match="no argument or temporary 'u'"):
+        pg.set_temporary_address_space(new, "s, u", "local")
