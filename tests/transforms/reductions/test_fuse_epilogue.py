@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import polygen as pg
@@ -85,3 +86,29 @@ def test_calls_and_points_in_the_order() -> None:
         for ids in (["s", other], [other, "s"]):
             with pytest.raises(InvalidArgument, match=f"fuse_epilogue: {why}"):
                 pg.fuse_epilogue(knl, *ids)
+
+
+def test_numpy_agrees() -> None:
+    """The results are counted by a loop that runs the other way."""
+    knl = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 1<=k<=n }",
+        "s[i] = sum(j, a[i,j]**2)  {id=s}\nb[k - 1] = sqrt(s[n - k])  {id=b}",
+        pg.TemporaryVariable("s", shape="n", address_space=GLOBAL),
+    )
+    new = pg.fuse_epilogue(knl, "s", "b")
+    assert new.instruction("b").within_inames == {"i"}
+    run = new.executor("c")
+    for n, m in ((0, 1), (1, 4), (7, 3)):
+        a = np.random.default_rng(n).random((n, m))
+        _, (b,) = run(a=a)
+        np.testing.assert_allclose(b, np.linalg.norm(a, axis=1)[::-1], rtol=1e-14)
+
+
+def test_one_instruction_in_both() -> None:
+    new = pg.fuse_epilogue(kernel(
+        "{ [i,j,k]: 0<=i,k<n and 0<=j<m }",
+        "s[i] = sum(j, a[i,j])  {id=s}\nb[k] = 2*s[k]  {id=b}",
+    ), "s", "b")  # fmt: skip
+    assert "s[i] = sum(j, a[i, j])" in str(new)  # an argument, which is an output
+    assert "b[i] = 2*s[i]" in str(new)
+    assert [step.name for step in new.history] == ["fuse_epilogue"]

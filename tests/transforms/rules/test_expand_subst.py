@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import polygen as pg
@@ -43,3 +44,20 @@ def test_expanded_after_a_split() -> None:
     new = pg.expand_subst(split("j", 4)(RULES), within="second")
     assert texts_of(new)[-1] == "a[i] + (4*j_outer + j_inner)"
     agree(RULES, SIZES[:4], pg.expand_subst, steps(split("j", 4), pg.expand_subst))
+
+
+def test_numpy_agrees() -> None:
+    run = pg.expand_subst(RULES, within="first").executor("c")
+    for n in (0, 1, 7):
+        a, j = np.random.default_rng(n).random(n), np.arange(n)
+        _, (second, first) = run(a=a, n=n)  # other, out
+        np.testing.assert_allclose(first, 2 * np.add.outer(a, j) + (a + j), rtol=1e-15)
+        np.testing.assert_array_equal(second, np.add.outer(a, j))
+
+
+def test_rules_that_nobody_uses_stay() -> None:
+    knl = kernel(TWO, "f(x) := a[x]\nh(x) := 3*x\nout[i,j] = f(i) + f(j)  {id=out}")
+    assert texts_of(pg.expand_subst(knl, within="out"))[-1] == "a[i] + a[j]"
+    plain = kernel(TWO, "out[i,j] = a[i]  {id=out}")
+    assert pg.expand_subst(plain) is plain
+    assert pg.expand_subst(plain, within="out") is plain

@@ -111,3 +111,14 @@ def test_parts_of_arrays_stay_parts() -> None:
         out, more = new(a=a, out=np.zeros((4, 3)), more=np.zeros(4))[1]
         np.testing.assert_array_equal(out, 2 * a[1:])
         np.testing.assert_array_equal(more, a[:-1, 0] + a[1:, 0])
+
+
+def test_numpy_agrees() -> None:
+    knl = kernel(TWO, "out[i,j] = sin(a[i] + 1) - 2*sin(a[j] + 1)*sin(i + 1)")
+    run = pg.extract_subst(knl, "f", "sin(x + 1)", "x").executor("c")
+    for n in (0, 1, 7):
+        a = np.random.default_rng(n).random(n)
+        s = np.sin(a + 1)
+        wanted = s[:, None] - 2 * s * np.sin(np.arange(n) + 1)[:, None]
+        _, (out,) = run(a=a, n=n)
+        np.testing.assert_allclose(out, wanted, rtol=1e-13, atol=1e-15)
