@@ -112,6 +112,30 @@ def test_values_under_conditions() -> None:
         needed(made("b[t,i] = if(i > 5, f(i), 0)"), "i")
 
 
+def test_data_decides_among_those_that_there_are() -> None:
+    """Under such a condition, a subscript may be past the end: nothing is read there."""
+    found = needed(made("b[t,i] = if(at[t] > 0, f(4*t + i + 10), 0)"), "i")
+    for t, end in ((0, 14), (2, 20)):  # a[0], ..., a[4*3 + 7]
+        wanted = where(lambda x, t=t, end=end: 4 * t + 10 <= x < end, 1, range(-2, 24))
+        assert values_for(found, ["x"], t=t, n=3) == wanted
+
+
+@pytest.mark.parametrize(("rule", "always"), [(F, True), ("f(x) := at[x] // m\n", False)])
+def test_loops_that_may_be_empty(rule: str, always: bool) -> None:
+    """What nobody needs is computed too, where that does no harm."""
+    knl = made(
+        "b[t,i] = sum(j, f(i)*j)",
+        ["{ [t,i]: 0<=t<n and 0<=i<4 }", "{ [j]: 0<=j<m }"],
+        rule,
+        assumptions="n >= 4",
+    )
+    found = needed(knl, "i")
+    assert box(found) == [("0", 1, "4")]
+    four = where(lambda x: 0 <= x < 4, 1)
+    assert values_for(found, ["x"], t=0, n=5, m=2) == four
+    assert values_for(found, ["x"], t=0, n=5, m=0) == (four if always else set())
+
+
 def test_boxes_that_sizes_decide() -> None:
     knl = made("b[t] = sum(i, f(i))", "{ [t,i]: 0<=t<n and 0<=i<n }")
     with pytest.raises(FootprintNotConstant, match="the values of 'x' in 'f' that are needed do"):
