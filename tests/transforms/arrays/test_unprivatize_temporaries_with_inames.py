@@ -138,3 +138,17 @@ def test_sharing_is_refused() -> None:
     )
     with pytest.raises(VerbatimNotPossible, match="touches 't'"):
         pg.unprivatize_temporaries_with_inames(verbatim, "i", "t")
+
+
+def test_the_last_axis_of_those_that_count() -> None:
+    knl = kernel(
+        "{ [i]: 0<=i<3 }",
+        "t[i, i + 1] = a[i]  {id=t}\nout[i] = 2*t[i, i + 1]  {id=out}",
+        pg.TemporaryVariable("t", "float64", (3, 4), dim_names="x, y"),
+        pg.GlobalArg("a", "float64", 3),
+    )
+    new = pg.unprivatize_temporaries_with_inames(knl, "i")
+    (t,) = new.temporaries
+    assert (t.shape, t.dim_names) == ((3,), ("x",))
+    assert pg.unprivatize_temporaries_with_inames(new, "i").temporaries[0].shape == ()
+    agree_in_arrays(knl, [{}], _share("i"))
