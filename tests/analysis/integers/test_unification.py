@@ -8,7 +8,7 @@ from polygen.analysis.integers.unification import match, replace_matches
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
-from polygen.language.parser import parse_statement
+from polygen.language.parser import parse_expression, parse_statement
 from polygen.language.reductions import resolve_reductions
 
 
@@ -69,3 +69,41 @@ def test_replacing(node: str, replaced: str) -> None:
 
     found = replace_matches(parsed(node), parsed("a[x]"), ["x"], call)
     assert show_expression(found) == replaced
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "parameters", "found"),
+    [
+        ("a[x]", "a[i + 1]", "x", {"x": "i + 1"}),
+        ("a[x, y]", "a[i, i]", "xy", {"x": "i", "y": "i"}),
+        ("a[x, x]", "a[i, i]", "x", {"x": "i"}),
+        ("a[x, x]", "a[i, j]", "x", None),
+        ("a[x, i]", "a[j, i]", "x", {"x": "j"}),
+        ("a[x, i]", "a[i, j]", "x", None),
+        ("a[x]", "b[i]", "x", None),
+        ("a[x]", "a[i, j]", "x", None),
+        ("x + 2", "i + 2", "x", {"x": "i"}),
+        ("x + 2", "i + 2.0", "x", None),
+        ("x + y", "i + j + k", "xy", None),
+        ("x*y", "i + j", "xy", None),
+        ("x < 2", "i < 2", "x", {"x": "i"}),
+        ("x < 2", "i <= 2", "x", None),
+        ("sin(x)", "sin(a[i])", "x", {"x": "a[i]"}),
+        ("sin(x)", "cos(a[i])", "x", None),
+        ("if(x > 0, x, -x)", "if(a[i] > 0, a[i], -a[i])", "x", {"x": "a[i]"}),
+        ("if(x > 0, x, -x)", "if(a[i] > 0, a[i], -a[j])", "x", None),
+        ("sum(k, a[k]*x)", "sum(k, a[k]*i)", "x", {"x": "i"}),
+        ("sum(k, a[k]*x)", "sum(l, a[l]*i)", "x", None),
+        ("sum(k, a[k]*x)", "product(k, a[k]*i)", "x", None),
+        # what a reduction runs over has no meaning outside of it
+        ("sum(k, a[k]*x)", "sum(k, a[k]*k)", "x", None),
+        ("sum(k, a[k]*x)", "sum(k, a[k]*sum(l, b[l]))", "x", {"x": "sum(l, b[l])"}),
+        ("i", "i", "", {}),
+    ],
+)
+def test_matching_of_texts(
+    template: str, text: str, parameters: str, found: dict[str, str] | None
+) -> None:
+    result = match(parse_expression(template), parse_expression(text), parameters)
+    expected = None if found is None else {n: parse_expression(t) for n, t in found.items()}
+    assert result == expected

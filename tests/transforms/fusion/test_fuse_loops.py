@@ -1,4 +1,4 @@
-"""`fuse_loops` and `distribute_loop`."""
+"""`fuse_loops`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ from polygen.errors import (
     IllegalStep,
     InvalidArgument,
     LoopsOfOneInstruction,
-    NestingNotPossible,
-    NotDistributable,
     NotFusible,
     TagConflict,
     UnknownIname,
-    UnknownInstruction,
 )
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import Step, agree, kernel, loops, lowered
@@ -212,86 +209,6 @@ def test_refused(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -
     with pytest.raises(kind) as caught:
         pg.fuse_loops(knl, *given)
     assert text in str(caught.value).replace("for and g.0", "g.0 and for")
-
-
-# --- distribution
-
-CHAIN = kernel(
-    "{ [i]: 1<=i<n }",
-    "b[i] = b[i-1] + a[i]  {id=s}\nc[i] = 2*b[i]  {id=u}\nd[i] = c[i] - e[i-1]  {id=v, dep=*u}\n"
-    "e[i] = d[i] + 1  {id=w}",
-    pg.GlobalArg("b", shape="n"),
-    pg.GlobalArg("e", shape="n"),
-    "...",
-)
-SCALAR = kernel(
-    "{ [i]: 0<=i<n }", "<> t = 2*a[i]  {id=s}\nb[i] = t + 1  {id=u}\nc[i] = b[i]  {id=v}"
-)
-PLANE = kernel(
-    "{ [i,j]: 0<=j<=i<n }", "b[i,j] = 2*a[i]  {id=s}\nc[i,j] = b[i,j]  {id=u}\nd[i] = a[i]  {id=v}",
-    loop_priority="i, j",
-)  # fmt: skip
-
-
-def distributed(*given: Any) -> Step:
-    """Return the step that distributes a loop."""
-    return lambda knl: pg.distribute_loop(knl, "i", *given)
-
-
-def loops_of(knl: Kernel) -> list[list[str]]:
-    """Return the instructions that share a loop."""
-    found: dict[frozenset[str], list[str]] = {}
-    for insn in knl.instructions:
-        outer = frozenset(i for i in insn.within_inames if i.startswith("i"))
-        found.setdefault(outer, []).append(insn.id)
-    return list(found.values())
-
-
-@pytest.mark.parametrize(
-    ("knl", "given", "parts"),
-    [
-        (CHAIN, (), [["s"], ["u"], ["v", "w"]]),
-        (CHAIN, ("v or w",), [["s", "u"], ["v", "w"]]),
-        (SCALAR, (), [["s", "u"], ["v"]]),
-        (PLANE, (), [["s"], ["u"], ["v"]]),
-    ],
-)
-def test_as_many_loops_as_is_legal(knl: Kernel, given: Any, parts: list[list[str]]) -> None:
-    new = pg.distribute_loop(knl, "i", *given)
-    assert loops_of(new) == parts
-    assert pg.replay(knl, new.history) == new
-    assert len(new.history) == 1
-    agree(knl, SIZES, distributed(*given))
-
-
-def test_numpy_agrees_apart() -> None:
-    knl = kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]\nc[i] = b[i] + i")
-    numpy_agrees(knl, distributed(), lambda a: {"b": 2 * a, "c": 2 * a + np.arange(len(a))})
-
-
-def test_one_instruction_keeps_its_loop() -> None:
-    knl = kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]")
-    assert pg.distribute_loop(knl, "i") is knl
-
-
-SUM = kernel("{ [i,j]: 0<=i,j<n }", "out[i] = sum(j, a[i,j])")
-
-
-@pytest.mark.parametrize(
-    ("knl", "given", "kind", "text"),
-    [
-        (CHAIN, ("k",), UnknownIname, "no iname 'k'"),
-        (CHAIN, ("i", "q"), UnknownInstruction, "q"),
-        (CHAIN, ("i", "w"), IllegalStep, "would change what kernel"),
-        (SCALAR, ("i", "u"), NotDistributable, "cannot be distributed so"),
-        (SUM, ("j",), NestingNotPossible, "'j' is no loop"),
-        (pg.tag_inames(SUM, "i: g.0"), ("i",), NestingNotPossible, "'i' is no loop"),
-    ],
-)
-def test_not_distributed(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -> None:
-    with pytest.raises(kind) as caught:
-        pg.distribute_loop(knl, *given)
-    assert text in str(caught.value)
 
 
 def test_loops_on_an_axis_over_fewer_values() -> None:

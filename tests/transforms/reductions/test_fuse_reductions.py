@@ -1,4 +1,4 @@
-"""`fuse_reductions`, `fuse_epilogue`: several reductions, and what follows them, in one launch."""
+"""`fuse_reductions`: several reductions in one pass, or in one launch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pytest
 import polygen as pg
 from polygen.errors import (
     ExtentNotConstant,
-    IllegalStep,
     InvalidArgument,
     NoSuchReduction,
-    NotInOneLaunch,
     SeveralLaunches,
     UnknownInstruction,
 )
@@ -43,6 +41,20 @@ def softmax() -> Kernel:
         """,
         results,
     )
+
+
+def partial_sums() -> Kernel:
+    knl = kernel(
+        "{ [b,r]: 0<=b<8 and 0<=r<128 }",
+        """
+        s[0] = 0                                   {id=clear}
+        s[0] = s[0] + sum(r, a[128*b + r])         {id=sum, dep=clear, atomic}
+        t[0] = s[0]/1024                           {id=mean, dep=sum}
+        """,
+        pg.GlobalArg("a", "float32", 1024),
+        pg.GlobalArg("s", "float32", 1),
+    )
+    return pg.tag_inames(knl, "b: g.0, r: l.0")
 
 
 def reduced(knl: Kernel, *ids: str) -> list[tuple[set[str], set[str]]]:
@@ -142,66 +154,6 @@ def test_what_waits_for_all_groups_is_told() -> None:
         pg.fuse_reductions(knl, ["sum", "mean"])
 
 
-# --- the epilogue
-
-
-def partial_sums() -> Kernel:
-    knl = kernel(
-        "{ [b,r]: 0<=b<8 and 0<=r<128 }",
-        """
-        s[0] = 0                                   {id=clear}
-        s[0] = s[0] + sum(r, a[128*b + r])         {id=sum, dep=clear, atomic}
-        t[0] = s[0]/1024                           {id=mean, dep=sum}
-        """,
-        pg.GlobalArg("a", "float32", 1024),
-        pg.GlobalArg("s", "float32", 1),
-    )
-    return pg.tag_inames(knl, "b: g.0, r: l.0")
-
-
-@pytest.mark.parametrize("divided", [False, True])
-def test_epilogue(divided: bool) -> None:
-    knl = kernel(
-        "{ [i,j,k]: 0<=i,k<n and 0<=j<m }",
-        "s[i] = sum(j, a[i,j])  {id=s}\nb[k,2] = s[k]*c[k]  {id=b}",
-        pg.TemporaryVariable("s", shape="n", address_space=GLOBAL),
-        pg.GlobalArg("b", shape="n, 3"),
-    )
-
-    def fused(k: Kernel) -> Kernel:
-        if divided:
-            k = pg.split_iname(k, "i", 4, outer_tag="g.0", inner_tag="l.0")
-        return pg.fuse_epilogue(k, "s", "b")
-
-    result = fused(knl)
-    assert result.instruction("b").within_inames == result.instruction("s").within_inames
-    assert result.array("s").shape == ()
-    agree(knl, SIZES, fused)
-
-
-def test_epilogue_of_columns() -> None:
-    knl = kernel(
-        "{ [p,r,q]: 0<=p,q<n and 0<=r<m }",
-        "s[p] = max(r, a[r,p])  {id=s}\nb[q] = -s[q]  {id=b}",
-        assumptions="m >= 1",
-    )
-    agree(knl, [{"n": 1, "m": 1}, {"n": 7, "m": 3}], lambda k: pg.fuse_epilogue(k, "s", "b"))
-
-
-def test_epilogue_that_would_need_other_results_is_refused() -> None:
-    knl = kernel(
-        "{ [p,r,q]: 0<=p,q<n and 0<=r<m }",
-        "s[p] = sum(r, a[r,p])  {id=s}\nb[q] = s[n-1-q]*s[q]  {id=b}",
-    )
-    with pytest.raises(IllegalStep, match="fuse_epilogue would change what kernel"):
-        pg.fuse_epilogue(knl, "s", "b")
-
-
-def test_epilogue_that_waits_for_all_groups_is_refused() -> None:
-    with pytest.raises(NotInOneLaunch, match="'mean' has to wait for all groups: 's' is complete"):
-        pg.fuse_epilogue(partial_sums(), "sum", "mean")
-
-
 # --- what is refused
 
 
@@ -213,10 +165,6 @@ def test_nothing_to_fuse() -> None:
         pg.fuse_reductions(moments(), "s")
     with pytest.raises(UnknownInstruction):
         pg.fuse_reductions(moments(), ["s", "none"])
-    with pytest.raises(UnknownInstruction):
-        pg.fuse_epilogue(moments(), "s", "none")
-    with pytest.raises(InvalidArgument, match="'q' reads nothing that 's' writes"):
-        pg.fuse_epilogue(moments(), "s", "q")
 
 
 def test_results_with_fewer_axes() -> None:
@@ -229,16 +177,6 @@ def test_results_with_fewer_axes() -> None:
         pg.fuse_reductions(knl, ["s", "b"])
 
 
-def test_results_that_no_loop_counts() -> None:
-    knl = kernel(
-        "{ [p,r,q]: 0<=p<n and 0<=q<5 and 0<=r<m }",
-        "s[p] = sum(r, a[r,p])  {id=s}\nb[q] = s[2*q]  {id=b}",
-        assumptions="n >= 10",
-    )
-    with pytest.raises(InvalidArgument, match=r"no loop of 'b' counts the results of 's': s\[p\]"):
-        pg.fuse_epilogue(knl, "s", "b")
-
-
 def test_ends_that_are_several_numbers() -> None:
     knl = kernel(
         ["{ [p]: 0<=p<n and p<m }", "{ [q]: 0<=q<n }", "{ [r]: 0<=r<4 }"],
@@ -248,18 +186,21 @@ def test_ends_that_are_several_numbers() -> None:
         pg.fuse_reductions(knl, ["s", "v"])
 
 
-def test_calls_and_points_in_the_order() -> None:
+def calls_and_points() -> Kernel:
+    """Return a kernel with a call and a point beside a reduction."""
     twice = pg.make_function("{ [k]: 0<=k<4 }", "y[k] = 2*x[k]", name="twice")
-    knl = pg.make_kernel(
+    return pg.make_kernel(
         "{ [p,r]: 0<=p<n and 0<=r<m }",
         "[q]: b[p, q] = twice([q]: c[p, q])  {id=b}\ns[p] = sum(r, a[p,r])  {id=s}\n"
         "... nop  {id=point, dep=s}",
         [pg.GlobalArg("b, c", "float64", "n, 4"), "..."],
         functions={"twice": twice},
     )
+
+
+def test_calls_and_points_in_the_order() -> None:
+    knl = calls_and_points()
     for other, why in (("b", "'b' calls a kernel"), ("point", "'point' assigns to nothing")):
         for ids in (["s", other], [other, "s"]):
             with pytest.raises(InvalidArgument, match=f"fuse_reductions: {why}"):
                 pg.fuse_reductions(knl, ids)
-            with pytest.raises(InvalidArgument, match=f"fuse_epilogue: {why}"):
-                pg.fuse_epilogue(knl, *ids)

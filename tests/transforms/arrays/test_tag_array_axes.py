@@ -1,4 +1,4 @@
-"""Where elements lie, and who shares them: declared anew, and the results are NumPy's."""
+"""`tag_array_axes`: where elements lie, declared anew, and the results are NumPy's."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 
 import polygen as pg
 from polygen.errors import (
-    CannotProve,
-    IllegalStep,
     InvalidArgument,
     MalformedLayout,
     MalformedTag,
@@ -21,17 +19,9 @@ from polygen.errors import (
 )
 from polygen.ir.layout import Nested
 from tests.oracle.compare import check_arrays, make_arguments, typed
+from tests.transforms.arrays.array_kernels import transposed
 
 SIZES = ((0, 3), (1, 1), (7, 5), (8, 4), (9, 1))
-
-
-def transposed() -> pg.Kernel:
-    return pg.make_kernel(
-        "{ [i, j]: 0<=i<n and 0<=j<m }",
-        "out[j, i] = 2*a[i, j] + j",
-        [pg.GlobalArg("a", "float64", "n, m"), pg.GlobalArg("out", "float64", "m, n"), "..."],
-        loop_priority="i, j",
-    )
 
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
@@ -154,61 +144,3 @@ def test_verbatim_code_says_where_elements_lie() -> None:
     )
     with pytest.raises(VerbatimNotPossible, match="touches 'a', and says where its elements lie"):
         pg.tag_array_axes(knl, "a", "F")
-
-
-def test_names_of_axes() -> None:
-    knl = pg.set_array_axis_names(transposed(), "a, out", ["x", "y"])
-    assert knl.array("a").dim_names == knl.array("out").dim_names == ("x", "y")
-    assert "dim_names: (x, y)" in str(knl)
-    assert pg.parse_kernel(str(knl)) == knl
-    _, (out,) = knl(a=np.ones((2, 3)))
-    np.testing.assert_array_equal(out, 2 + np.arange(3.0)[:, np.newaxis] * np.ones(2))
-    with pytest.raises(MalformedLayout, match="names for 3 axes"):
-        pg.set_array_axis_names(knl, "a", "x, y, z")
-    with pytest.raises(InvalidArgument, match="'x' is there twice"):
-        pg.set_array_axis_names(knl, "a", "x, x")
-    with pytest.raises(InvalidArgument, match="'2y' is no name"):
-        pg.set_array_axis_names(knl, "a", "x, 2y")
-
-
-def turned(space: pg.AddressSpace = pg.AddressSpace.PRIVATE) -> pg.Kernel:
-    return pg.make_kernel(
-        ["{ [o]: 0<=o<n }", "{ [i]: 0<=i<8 }", "{ [j]: 0<=j<8 }"],
-        "t[i] = 2*a[o, i]  {id=load, inames=o:i} \n out[o, j] = t[7 - j]",
-        [
-            pg.TemporaryVariable("t", "float64", 8, space),
-            pg.GlobalArg("a", "float64", "n, 8"),
-            "...",
-        ],
-    )
-
-
-@pytest.mark.parametrize("target", ["c", "opencl"])
-def test_spaces(target: str) -> None:
-    local = pg.set_temporary_address_space(turned(), "t", "local")
-    assert local.array("t") == turned(pg.AddressSpace.LOCAL).array("t")
-    assert pg.set_temporary_address_space(local, ["t"], pg.AddressSpace.LOCAL) is local
-    assert pg.set_temporary_address_space(local, "t", pg.auto).array("t") == turned(
-        pg.AddressSpace.AUTO
-    ).array("t")
-    shared = pg.tag_inames(local, {"o": "g.0", "i": "l.0", "j": "l.0"})
-    everybody = pg.set_temporary_address_space(turned(), "t", "global")
-    for n in (0, 1, 5):
-        a = np.random.default_rng(n).random((n, 8))
-        for knl in (shared, everybody):
-            _, (out,) = knl.executor(target)(a=a, n=n)
-            np.testing.assert_array_equal(out, 2 * a[:, ::-1])
-
-
-def test_spaces_that_are_refused() -> None:
-    local = pg.set_temporary_address_space(turned(), "t", "local")
-    shared = pg.tag_inames(local, {"i": "l.0", "j": "l.0"})
-    with pytest.raises(IllegalStep, match="'t'"):
-        pg.set_temporary_address_space(shared, "t", "private")
-    groups = pg.tag_inames(turned(), {"o": "g.0"})
-    with pytest.raises((IllegalStep, CannotProve), match="'t'"):
-        pg.set_temporary_address_space(groups, "t", "global")
-    with pytest.raises(InvalidArgument, match="which is not temporaries"):
-        pg.set_temporary_address_space(turned(), "a", "local")
-    with pytest.raises(InvalidArgument, match="an AddressSpace, or 'private'"):
-        pg.set_temporary_address_space(turned(), "t", "shared")

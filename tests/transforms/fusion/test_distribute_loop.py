@@ -1,4 +1,4 @@
-"""`distribute_loop` among loops and axes with tags: they stay shared, or keep their tags."""
+"""`distribute_loop`: as many loops as is legal; tags are kept, and axes stay shared."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen.errors import (
+    IllegalStep,
+    NestingNotPossible,
+    NotDistributable,
+    UnknownIname,
+    UnknownInstruction,
+)
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model
 from polygen.lower.program import Barrier
-from tests.oracle.cases import agree, kernel, launches, lowered, nodes, split, steps, tag
+from tests.oracle.cases import Step, agree, kernel, launches, lowered, nodes, split, steps, tag
 from tests.transforms.numpy_runs import numpy_agrees
 
 LINE = kernel("{ [s]: 0<=s<n }", "b[s] = 2*a[s]  {id=b}\nc[s] = b[s] + s  {id=c}")
-PLANE = kernel(
+SQUARE = kernel(
     "{ [i,j]: 0<=i,j<n }",
     "b[i,j] = 2*a[i,j]  {id=b}\nc[i,j] = b[i,j] + i - j  {id=c}",
     loop_priority="i, j",
@@ -46,10 +53,10 @@ CASES: dict[str, tuple[Kernel, Any, str]] = {
     "unrolled itself": (LINE, split("s", 4, outer_tag="g.0", inner_tag="unr"), "s_inner"),
     "a hint inside": (LINE, split("s", 4, inner_tag="unr_hint"), "s_outer"),
     "lanes": (LINE, split("s", 4, inner_tag="ilp"), "s_outer"),
-    "inside of a group": (PLANE, TILES, "j"),
-    "inside of a loop": (PLANE, tag(), "j"),
-    "outside of an unrolled part": (PLANE, split("j", 2, inner_tag="unr"), "i"),
-    "on two axes": (PLANE, steps(TILES, split("j", 4, inner_tag="l.0")), "j_outer"),
+    "inside of a group": (SQUARE, TILES, "j"),
+    "inside of a loop": (SQUARE, tag(), "j"),
+    "outside of an unrolled part": (SQUARE, split("j", 2, inner_tag="unr"), "i"),
+    "on two axes": (SQUARE, steps(TILES, split("j", 4, inner_tag="l.0")), "j_outer"),
     "sums": (SUMS, GROUPS, "s_inner"),
     "sums in parts": (SUMS, steps(GROUPS, split("k", 2)), "s_inner"),
     "sums of items": (SUMS, STRIDED, "s_outer"),
@@ -106,7 +113,7 @@ def _typed(knl: Kernel) -> Kernel:
     return pg.add_dtypes(knl, {"a": np.float32})
 
 
-def test_numpy_agrees() -> None:
+def test_numpy_agrees_in_groups() -> None:
     step = steps(ITEMS, lambda knl: pg.distribute_loop(knl, "s_inner_outer"))
     numpy_agrees(LINE, step, lambda a: {"b": 2 * a, "c": 2 * a + np.arange(len(a))})
 
@@ -122,3 +129,88 @@ def test_an_axis_whose_length_needs_the_loop_is_copied_with_its_tag() -> None:
     assert tags_of(new)["b"] == tags_of(new)["c"] == Counter({"l.0": 1, "None": 1})
     assert axes(new)["l.0"] == {"k", "k_0"}
     agree(tag(k="l.0")(knl), [{}], lambda k: pg.distribute_loop(k, "s"))
+
+
+SIZES = [{"n": n} for n in (1, 2, 3, 5, 8)]
+
+
+CHAIN = kernel(
+    "{ [i]: 1<=i<n }",
+    "b[i] = b[i-1] + a[i]  {id=s}\nc[i] = 2*b[i]  {id=u}\nd[i] = c[i] - e[i-1]  {id=v, dep=*u}\n"
+    "e[i] = d[i] + 1  {id=w}",
+    pg.GlobalArg("b", shape="n"),
+    pg.GlobalArg("e", shape="n"),
+    "...",
+)
+
+
+SCALAR = kernel(
+    "{ [i]: 0<=i<n }", "<> t = 2*a[i]  {id=s}\nb[i] = t + 1  {id=u}\nc[i] = b[i]  {id=v}"
+)
+
+
+PLANE = kernel(
+    "{ [i,j]: 0<=j<=i<n }", "b[i,j] = 2*a[i]  {id=s}\nc[i,j] = b[i,j]  {id=u}\nd[i] = a[i]  {id=v}",
+    loop_priority="i, j",
+)  # fmt: skip
+
+
+def distributed(*given: Any) -> Step:
+    """Return the step that distributes a loop."""
+    return lambda knl: pg.distribute_loop(knl, "i", *given)
+
+
+def loops_of(knl: Kernel) -> list[list[str]]:
+    """Return the instructions that share a loop."""
+    found: dict[frozenset[str], list[str]] = {}
+    for insn in knl.instructions:
+        outer = frozenset(i for i in insn.within_inames if i.startswith("i"))
+        found.setdefault(outer, []).append(insn.id)
+    return list(found.values())
+
+
+@pytest.mark.parametrize(
+    ("knl", "given", "parts"),
+    [
+        (CHAIN, (), [["s"], ["u"], ["v", "w"]]),
+        (CHAIN, ("v or w",), [["s", "u"], ["v", "w"]]),
+        (SCALAR, (), [["s", "u"], ["v"]]),
+        (PLANE, (), [["s"], ["u"], ["v"]]),
+    ],
+)
+def test_as_many_loops_as_is_legal(knl: Kernel, given: Any, parts: list[list[str]]) -> None:
+    new = pg.distribute_loop(knl, "i", *given)
+    assert loops_of(new) == parts
+    assert pg.replay(knl, new.history) == new
+    assert len(new.history) == 1
+    agree(knl, SIZES, distributed(*given))
+
+
+def test_numpy_agrees_apart() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]\nc[i] = b[i] + i")
+    numpy_agrees(knl, distributed(), lambda a: {"b": 2 * a, "c": 2 * a + np.arange(len(a))})
+
+
+def test_one_instruction_keeps_its_loop() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]")
+    assert pg.distribute_loop(knl, "i") is knl
+
+
+SUM = kernel("{ [i,j]: 0<=i,j<n }", "out[i] = sum(j, a[i,j])")
+
+
+@pytest.mark.parametrize(
+    ("knl", "given", "kind", "text"),
+    [
+        (CHAIN, ("k",), UnknownIname, "no iname 'k'"),
+        (CHAIN, ("i", "q"), UnknownInstruction, "q"),
+        (CHAIN, ("i", "w"), IllegalStep, "would change what kernel"),
+        (SCALAR, ("i", "u"), NotDistributable, "cannot be distributed so"),
+        (SUM, ("j",), NestingNotPossible, "'j' is no loop"),
+        (pg.tag_inames(SUM, "i: g.0"), ("i",), NestingNotPossible, "'i' is no loop"),
+    ],
+)
+def test_not_distributed(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        pg.distribute_loop(knl, *given)
+    assert text in str(caught.value)
