@@ -9,7 +9,6 @@ import pytest
 from polygen.analysis.integers.recombined_numbers import recombined
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 from polygen.language.parser import parse_expression
 from tests.oracle.evaluate import integer
@@ -72,7 +71,7 @@ def test_wherever_such_a_sum_is(text: str, whole: str | None) -> None:
 
 
 @pytest.mark.parametrize("divisor", [0, -3, ex.Sum((3, -5)), ex.Product((2, 4))])
-def test_only_sizes_and_positive_numbers_divide(divisor: Expression) -> None:
+def test_only_sizes_and_positive_numbers_divide(divisor: int | ex.ExpressionNode) -> None:
     """What is not folded yet counts as a number of which nothing is known."""
     i = ex.Variable("i")
     quotient = ex.Product((divisor, ex.FloorDiv(i, divisor)))
