@@ -81,7 +81,11 @@ def _lifted(problem: Problem) -> Problem:
 
 
 def tidied(problem: Problem) -> Problem | None:
-    """Return a problem without needless bounds; None if there are no points."""
+    """Return a problem without needless bounds; None if it shows that there are no points.
+
+    There may be none without that it shows: fractions can fulfil the bounds, and a single bound is
+    not compared with equalities.
+    """
     least: dict[frozenset[object], LinearForm] = {}
     for bound in problem.bounds:
         form = _tightened(bound)
@@ -113,7 +117,7 @@ def _tightened(form: LinearForm) -> LinearForm:
 
 
 def _needed(problem: Problem) -> Problem | None:
-    """Return a problem without bounds that others imply; None if there are no points."""
+    """Return a problem without bounds that others imply; None if these contradict each other."""
     if len(problem.bounds) < 2:
         return problem
     basic = _basic_set(problem.bounds, problem.zeros)
