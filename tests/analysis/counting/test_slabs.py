@@ -58,6 +58,7 @@ def test_a_tile_leaves_no_trace() -> None:
         ("i j", "i; 2 - i; j; n - j; i + 2*j - 3"),  # cut
         ("i", "2*i - n; 2 + n - 2*i"),  # 1 or 2, as n is even or odd
         ("i j k", "i; 3 - i"),  # two directions are free
+        ("i j", "i; 3 - i; 2*i - n"),  # j has no end
         ("i", "n; 3 - n"),  # of parameters
         ("i", ""),
     ],
