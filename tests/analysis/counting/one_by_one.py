@@ -52,17 +52,10 @@ def problem(names: str, bounds: str, zeros: str = "", summand: str = "1") -> Pro
     return Problem(frozenset(names.split()), forms(bounds), forms(zeros), polynomial(summand))
 
 
-def value_of(what: QuasiPolynomial, values: Mapping[str, Any]) -> Fraction:
+def value_of(what: QuasiPolynomial, values: Mapping[str, int]) -> Fraction:
     """Return the value of a quasi-polynomial for given values of names."""
-    return _sum(what, values, np.bool_(True))
-
-
-def _sum(what: QuasiPolynomial, values: Mapping[str, Any], there: Any) -> Fraction:
-    total = Fraction()
-    for monomial, factor in what.terms.items():
-        product = prod(_term(term, values) for term in monomial)
-        total += factor * int((product * there.astype(np.int64)).sum())
-    return total
+    found = (c * prod(_term(term, values) for term in m) for m, c in what.terms.items())
+    return sum(found, Fraction())
 
 
 def _term(term: Term, values: Mapping[str, Any]) -> Any:
@@ -83,4 +76,8 @@ def total(what: Problem, sizes: Mapping[str, int], box: Iterable[int] = BOX) -> 
         there &= zero.evaluate(values) == 0
     for axis in range(len(names)):
         assert not there.take([0, -1], axis).any(), "there are points outside of the box"
-    return _sum(what.summand, values, there)
+    found = Fraction()
+    for monomial, factor in what.summand.terms.items():
+        each = prod(_term(term, values) for term in monomial) * there.astype(np.int64)
+        found += factor * int(each.sum())
+    return found

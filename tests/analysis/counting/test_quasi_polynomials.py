@@ -28,7 +28,7 @@ SOME: dict[str, Callable[..., int]] = {
     "((n + m)//3)*((n + m)//3) - n//2": lambda n, m: ((n + m) // 3) ** 2 - n // 2,
     "(n//2 + m)//3 + n": lambda n, m: (n // 2 + m) // 3 + n,
 }
-POINTS = [{"n": n, "m": m} for n, m in product(range(-5, 8), (-3, 0, 4))]
+POINTS = [{"n": n, "m": m} for n, m in product((-5, -2, -1, 0, 1, 2, 3, 4, 7), (-3, 0, 4))]
 
 
 @pytest.mark.parametrize("first", SOME)
