@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 
 import islpy as isl
 
-from polygen.ir.domain import unflatten
+from polygen.ir.domain import flat_names, unflatten
 
 SMALL = range(-2, 8)
 
@@ -31,3 +31,10 @@ def where(
 ) -> set[tuple[int, ...]]:
     """Return the small points for which something holds."""
     return {point for point in product(tuple(values), repeat=count) if holds(*point)}
+
+
+def contains(flat: isl.Set, point: Mapping[str, int]) -> bool:
+    """Tell whether a flat set holds at a point, which has a value for each of its names."""
+    for position, name in enumerate(flat_names(flat)):
+        flat = flat.fix_val(isl.dim_type.param, position, isl.Val(point[name]))
+    return not flat.is_empty()

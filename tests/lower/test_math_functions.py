@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.integers.function_definitions import meaning_of
 from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.errors import IllegalStep
-from polygen.ir import expression as ex
-from polygen.ir.callables import UserFunction
 from tests.oracle import functions as oracle
 from tests.oracle.cases import agree, prior, split, steps
 
@@ -229,16 +226,6 @@ def test_complex_numbers(target: str) -> None:
     assert found["out"].dtype == chosen.dtype
     assert np.array_equal(found["out"], chosen)
     assert np.array_equal(found["part"], np.clip(z.real, 0, np.float32(0.5)), equal_nan=True)
-
-
-def test_a_function_of_the_user_s_keeps_its_name() -> None:
-    """A kernel that was made, and pickled, before there was a function of its name."""
-    own = pg.ScalarCallable({"mine": "int32, int32, int32 -> int32"})
-    arguments = (ex.Variable("i"), 0, 7)
-    assert meaning_of(ex.Call(UserFunction("clamp", own), arguments)) is None
-    assert meaning_of(ex.Call(ex.Variable("clamp"), arguments)) == ex.Min(
-        (ex.Max((ex.Variable("i"), 0)), 7)
-    )
 
 
 def test_names_that_variables_may_have() -> None:

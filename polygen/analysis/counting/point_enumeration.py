@@ -89,9 +89,10 @@ def _range(bounds: Sequence[LinearForm], name: str, columns: Columns) -> tuple[A
 
 def values_of(form: LinearForm, columns: Columns) -> Any:
     """Return the values of an affine form at many points, exactly."""
-    found = np.full(len(next(iter(columns.values()))), form.constant, _dtype_for(form, columns))
+    dtype = _dtype_for(form, columns)
+    found = np.full(len(next(iter(columns.values()))), form.constant, dtype)
     for term, factor in form.terms.items():
-        found = found + factor * _term(term, columns)
+        found = found + factor * _term(term, columns).astype(dtype, copy=False)
     return found
 
 

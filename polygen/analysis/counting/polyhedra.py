@@ -10,7 +10,7 @@ import islpy as isl
 
 from polygen.analysis.counting.quasi_polynomials import QuasiPolynomial, names_of, substituted_form
 from polygen.analysis.integers.affine_forms import FloorTerm, LinearForm, combine
-from polygen.analysis.integers.isl_affine import form_of_aff
+from polygen.analysis.integers.isl_affine import form_of_aff, to_val
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,11 @@ def _lifted(problem: Problem) -> Problem:
 
 
 def tidied(problem: Problem) -> Problem | None:
-    """Return a problem without needless bounds; None if there are no points."""
+    """Return a problem without needless bounds; None if it shows that there are no points.
+
+    There may be none without that it shows: fractions can fulfil the bounds, and a single bound is
+    not compared with equalities.
+    """
     least: dict[frozenset[object], LinearForm] = {}
     for bound in problem.bounds:
         form = _tightened(bound)
@@ -113,7 +117,7 @@ def _tightened(form: LinearForm) -> LinearForm:
 
 
 def _needed(problem: Problem) -> Problem | None:
-    """Return a problem without bounds that others imply; None if there are no points."""
+    """Return a problem without bounds that others imply; None if these contradict each other."""
     if len(problem.bounds) < 2:
         return problem
     basic = _basic_set(problem.bounds, problem.zeros)
@@ -140,11 +144,11 @@ def _basic_set(bounds: Sequence[LinearForm], zeros: Sequence[LinearForm]) -> isl
     make = (isl.Constraint.alloc_inequality, isl.Constraint.alloc_equality)
     for new, forms in zip(make, (bounds, zeros), strict=True):
         for form in forms:
-            constraint = new(local).set_constant_val(isl.Val(form.constant))
+            constraint = new(local).set_constant_val(to_val(form.constant))
             for position, term in enumerate(terms):
                 if factor := form.terms.get(term, 0):
                     constraint = constraint.set_coefficient_val(
-                        isl.dim_type.set, position, isl.Val(factor)
+                        isl.dim_type.set, position, to_val(factor)
                     )
             found = found.add_constraint(constraint)
     return found

@@ -13,7 +13,13 @@ from polygen.analysis.integers.affine_forms import LinearForm
 
 
 def without_slab(problem: Problem) -> Problem | None:
-    """Return a problem without a direction along which there are always as many points."""
+    """Return a problem without a direction along which there are always as many points.
+
+    It has a name less, and is summed up to the same; None if there is no such direction.
+
+    Parameters:
+        problem: a tidy one without equalities, whose summand is the same at all points.
+    """
     slabs = list(_slabs(problem))
     # Slabs stay as they are: that they hold is what the others may be widened by.
     members = [bound for slab in slabs for bound in slab]

@@ -34,7 +34,7 @@ def _zero(names: tuple[str, ...]) -> isl.Aff:
 
 
 @lru_cache(maxsize=1024)  # isl takes ten times as long to make one
-def _val(number: int) -> isl.Val:
+def to_val(number: int) -> isl.Val:
     """Return a number as isl's: it takes those of more than 64 bits as text."""
     return isl.Val(number if abs(number) < _LARGE else str(number))
 
@@ -50,14 +50,14 @@ def to_aff(form: LinearForm) -> isl.Aff:
 def _aff(form: LinearForm, names: tuple[str, ...]) -> isl.Aff:
     result = _zero(names)
     if form.constant:
-        result = result.set_constant_val(_val(form.constant))
+        result = result.set_constant_val(to_val(form.constant))
     for term, coefficient in form.terms.items():
         if isinstance(term, str):
-            result = result.set_coefficient_val(_PARAM, names.index(term), _val(coefficient))
+            result = result.set_coefficient_val(_PARAM, names.index(term), to_val(coefficient))
     for term, coefficient in form.terms.items():
         if isinstance(term, FloorTerm):
-            floor = _aff(term.numerator, names).scale_down_val(_val(term.divisor)).floor()
-            result = result.add(floor.scale_val(_val(coefficient)))
+            floor = _aff(term.numerator, names).scale_down_val(to_val(term.divisor)).floor()
+            result = result.add(floor.scale_val(to_val(coefficient)))
     return result
 
 
@@ -81,12 +81,12 @@ def aff_on(space: isl.Space, form: LinearForm) -> isl.Aff | None:
 
     None if the form has floors, or mentions what is no parameter of the space.
     """
-    function = isl.Aff.zero_on_domain_space(space).set_constant_val(_val(form.constant))
+    function = isl.Aff.zero_on_domain_space(space).set_constant_val(to_val(form.constant))
     for term, coefficient in form.terms.items():
         position = space.find_dim_by_name(_PARAM, term) if isinstance(term, str) else -1
         if position < 0:
             return None
-        function = function.set_coefficient_val(_PARAM, position, _val(coefficient))
+        function = function.set_coefficient_val(_PARAM, position, to_val(coefficient))
     return function
 
 
@@ -134,7 +134,7 @@ def _pw_product(node: Any, names: _Names) -> isl.PwAff | None:
             return None
     if result is None:
         return None
-    return result.scale_val(_val(factor))
+    return result.scale_val(to_val(factor))
 
 
 def _pw_quotient(node: Any, names: _Names) -> isl.PwAff | None:
@@ -144,10 +144,10 @@ def _pw_quotient(node: Any, names: _Names) -> isl.PwAff | None:
     result = to_pw_aff(node.numerator, names)
     if result is None:
         return None
-    floor = result.scale_down_val(_val(divisor.constant)).floor()
+    floor = result.scale_down_val(to_val(divisor.constant)).floor()
     if isinstance(node, ex.FloorDiv):
         return floor
-    return result.sub(floor.scale_val(_val(divisor.constant)))
+    return result.sub(floor.scale_val(to_val(divisor.constant)))
 
 
 def _pw_if(node: ex.If, names: _Names) -> isl.PwAff | None:

@@ -54,9 +54,10 @@ def proofs_are_on() -> bool:
     return os.environ.get("POLYGEN_PROOFS") != "0" if wanted is None else wanted
 
 
-# For each hundred instructions that are begun:
+# For less than a hundred instructions; a kernel has as much again for each full hundred:
 MOST_OPERATIONS = 3_000_000  # of isl, in one proof: usually seconds
 MOST_IN_A_STEP = 2_000_000  # of isl, in what a transformation does itself
+# Whatever the kernel:
 MOST_IN_A_COMPARISON = 1_000_000  # of isl, in one attempt: usually far less than a second
 MOST_IN_AN_ATTEMPT = 300_000  # of isl, in what a proof can do without
 MOST_FOR_CLAIMS = 1_000_000  # of isl, to find what would make a refused step right

@@ -17,7 +17,10 @@ _Terms: TypeAlias = Mapping[_Factors, int]
 
 
 def recombined(node: Expression) -> Expression:
-    """Return an integer expression in which such sums are what was divided."""
+    """Return an integer expression with ``x`` in the place of each ``m*(x // m) + x % m``.
+
+    There, `m` is a size or a positive number.
+    """
     if ex.Remainder not in walk.classes(node) or ex.FloorDiv not in walk.classes(node):
         return node
     return walk.rewrite(node, _recombined_sum)

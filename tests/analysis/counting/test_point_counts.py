@@ -9,9 +9,7 @@ import islpy as isl
 import pytest
 
 from polygen.analysis.counting.point_counts import formula, number
-from polygen.analysis.counting.quasi_polynomials import QuasiPolynomial, sum_over
 from polygen.analysis.counting.symbolic_sums import NotSummedError
-from polygen.analysis.integers.affine_forms import LinearForm
 from polygen.ir.domain import Domain, universe
 
 FREE = universe()
@@ -112,11 +110,3 @@ def test_without_end(text: str) -> None:
     assert caught.value.is_infinite
     with pytest.raises(NotSummedError):
         number(domain.flat, domain.inames, {"n": 3})
-
-
-@pytest.mark.parametrize("power", range(7))
-def test_sums_of_powers(power: int) -> None:
-    x = QuasiPolynomial.of_form(LinearForm.of_name("x"))
-    for first, last in ((1, 10), (-3, 4), (0, -1), (5, 5)):
-        found = sum_over(x**power, "x", LinearForm(first), LinearForm(last))
-        assert found == QuasiPolynomial.constant(sum(v**power for v in range(first, last + 1)))

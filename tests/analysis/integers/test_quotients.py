@@ -16,31 +16,19 @@ from polygen.analysis.access.domains import domain_of
 from polygen.analysis.access.footprint import fully_written
 from polygen.analysis.integers.isl_affine import condition_set
 from polygen.analysis.integers.known_facts import known_parameters
-from polygen.analysis.integers.products import cofactors, size_facts
 from polygen.analysis.integers.quotients import order_facts, quotient_facts
-from polygen.analysis.integers.recombined_numbers import recombined
 from polygen.analysis.integers.unknowns import Unknowns
 from polygen.ir import expression as ex
-from polygen.ir import walk
-from polygen.ir.domain import flat_names
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.show_expression import show_expression
-from polygen.ir.sizes import DerivedSize
 from polygen.language.parser import parse_expression
+from tests.analysis.flat import contains
 from tests.oracle.cases import Step, kernel, split, steps
 from tests.oracle.evaluate import integer
 from tests.transforms.splitting.test_chunk_iname import ANY, chunks
 from tests.transforms.splitting.test_join_symbolic import CUBE, INNER, PLANE, SCALED, joined
 
-_PARAM = isl.dim_type.param
 SIZES = [*product(range(-1, 4), range(-1, 4), (2,))]
-
-
-def _holds(flat: isl.Set, values: Mapping[str, int]) -> bool:
-    for position, name in enumerate(flat_names(flat)):
-        flat = flat.fix_val(_PARAM, position, isl.Val(values[name]))
-    return not flat.is_empty()
 
 
 def _sizes(kernel: Kernel, n: int, m: int, p: int) -> dict[str, int]:
@@ -48,28 +36,6 @@ def _sizes(kernel: Kernel, n: int, m: int, p: int) -> dict[str, int]:
     for size in kernel.derived_sizes:
         found[size.name] = prod(max(0, integer(f, found)) for f in size.factors)
     return found
-
-
-@pytest.mark.parametrize("factors", ["n", "n-1, m", "3, m", "n//2, m+1", "n, m, p"])
-def test_facts_about_sizes(factors: str) -> None:
-    parts = tuple(map(parse_expression, factors.split(", ")))
-    knl = PLANE.copy(derived_sizes=(DerivedSize("s", None, parts),))
-    facts = size_facts(knl)
-    exact = sum(not isinstance(part, int) for part in parts) <= 1
-    for n, m, p in SIZES:
-        sizes = _sizes(knl, n, m, p)
-        for s in range(-1, 20):
-            if s == sizes["s"]:
-                assert _holds(facts, sizes)
-            elif exact or s < min(1, sizes["s"]) or sizes["s"] == 0:
-                assert not _holds(facts, {**sizes, "s": s})
-
-
-def test_the_other_factor() -> None:
-    knl = joined("i, j, k")(CUBE)
-    assert [(str(s), show_expression(f)) for s, f in cofactors(knl, ex.Variable("p"))] == [
-        ("n_m_p = n_m * p", "n_m")
-    ]
 
 
 JOINED = [
@@ -90,7 +56,7 @@ def _points(kernel: Kernel, sizes: Mapping[str, int]) -> list[dict[str, int]]:
     domain = domain_of(kernel, frozenset(inames))
     points = product(range(12), repeat=len(inames))
     found = [{**sizes, **dict(zip(inames, point, strict=True))} for point in points]
-    return [point for point in found if _holds(domain, point)]
+    return [point for point in found if contains(domain, point)]
 
 
 def _with_unknowns(unknowns: Unknowns, point: Mapping[str, int], mark: str = "") -> dict[str, int]:
@@ -107,7 +73,7 @@ def test_facts_about_one_instance(knl: Kernel, texts: list[str]) -> None:
     facts = quotient_facts(knl, unknowns, known)
     for n, m, p in SIZES:
         for point in _points(knl, _sizes(knl, n, m, p)):
-            assert _holds(facts, _with_unknowns(unknowns, point))
+            assert contains(facts, _with_unknowns(unknowns, point))
     # Those of joined loops are inside of the array: no other value is possible.
     ends = ["n", "m", "p"] if knl is not JOINED[1][0] else ["n - 2", "m - 2"]
     for value, end in zip(values, ends, strict=False):
@@ -133,7 +99,7 @@ def test_facts_about_two_instances(knl: Kernel, texts: list[str]) -> None:
                 for name, value in _with_unknowns(there, second, "'").items()
                 if name.removesuffix("'") not in knl.variables
             }
-            assert _holds(facts, both)
+            assert contains(facts, both)
 
 
 def _is(left: Expression, operator: str, right: Expression) -> Expression:
@@ -144,33 +110,6 @@ def _set(condition: Expression) -> isl.Set:
     found = condition_set(condition)
     assert found is not None
     return found
-
-
-@pytest.mark.parametrize(
-    ("text", "whole"),
-    [
-        ("m*(i//m) + i % m", "i"),
-        ("i % m + (i//m)*m + 3", "i + 3"),
-        ("2*m*((4*i + j)//m) + 2*((4*i + j) % m)", "8*i + 2*j"),
-        ("p*(i//p) + i % p - m", "i - m"),
-        ("(i//p//m*m + i//p % m)*p + i % p", "i"),
-        ("(m + 1)*(i//(m + 1)) + i % (m + 1)", "i"),
-        ("m*(i//n) + i % n", None),
-        ("m*(i//m) + j % m", None),
-        ("m*(i//m) + 2*(i % m)", None),
-        ("8*(i//8) + i % 8", "i"),
-        ("8*(i//n//8) + i//n % 8", "i//n"),
-        ("8*(i//8) + i % 4", None),
-    ],
-)
-def test_sums_that_are_what_was_divided(text: str, whole: str | None) -> None:
-    node = parse_expression(text)
-    found = recombined(node)
-    assert show_expression(found) == show_expression(parse_expression(whole or text))
-    for values in product((0, 5, 11), (0, 3), (1, 2, 4), (3, 5), (2, 7)):
-        point = dict(zip("ijmnp", values, strict=True))
-        assert integer(found, point) == integer(node, point)
-    assert walk.free_variables(found) <= walk.free_variables(node)
 
 
 # --- which elements are touched

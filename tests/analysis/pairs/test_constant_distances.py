@@ -12,7 +12,6 @@ import pytest
 import polygen as pg
 from polygen.analysis.access.accesses import touched
 from polygen.analysis.integers.affine_forms import linear_form
-from polygen.analysis.integers.known_facts import is_never_written, known_parameters
 from polygen.analysis.pairs.constant_distances import distances, ends_of, extremes, only_itself
 from polygen.analysis.pairs.indirect_accesses import may_be_equal
 from polygen.ir.kernel import Kernel
@@ -128,27 +127,6 @@ def _contains(flat: isl.Set, values: dict[str, int], n: int) -> bool:
         if position >= 0:
             flat = flat.fix_val(isl.dim_type.param, position, isl.Val(value))
     return not flat.is_empty()
-
-
-def test_what_is_known_of_sizes() -> None:
-    data = [pg.GlobalArg("a", shape="n - m"), pg.GlobalArg("b", shape="k*k"), "..."]
-    with pg.without_proofs():
-        knl = kernel("{ [i]: 0<=i<n }", "a[i] = b[i]", *data, assumptions="m >= 3")
-    assert known_parameters(knl).is_equal(isl.Set("[m, n] -> { : m >= 3 and n >= m }"))
-
-
-def test_arrays_that_keep_their_values() -> None:
-    def never(name: str, **aliasing: bool) -> bool:
-        arrays = [pg.GlobalArg(x, shape="n", may_alias=aliasing.get(x, False)) for x in "abc"]
-        knl = kernel("{ [i]: 0<=i<n }", "a[i] = b[i] + c[i]", *arrays)
-        return is_never_written(knl, name)
-
-    assert never("b")
-    assert not never("a")
-    assert not never("n")
-    assert not never("b", b=True)
-    assert not never("b", a=True)
-    assert never("b", c=True)
 
 
 DIGITS = {
