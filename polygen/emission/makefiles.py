@@ -8,6 +8,7 @@ from math import prod
 
 import islpy as isl
 
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.emission.host_kernel import HostKernel
 from polygen.emission.templates import filled
 from polygen.ir.domain import flat_names
@@ -68,5 +69,5 @@ def _sizes(kernel: HostKernel) -> dict[str, int]:
 def _with_values(allowed: isl.Set, values: Mapping[str, int]) -> isl.Set:
     for name, value in values.items():
         place = allowed.find_dim_by_name(_PARAM, name)
-        allowed = allowed.fix_val(_PARAM, place, isl.Val(value))
+        allowed = allowed.fix_val(_PARAM, place, to_val(value))
     return allowed

@@ -15,6 +15,7 @@ from polygen.analysis.integers.isl_affine import (
     is_negative_somewhere,
     pieces,
     pw_aff_expression,
+    to_val,
 )
 from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.integers.moving_box import tile_axis
@@ -106,7 +107,7 @@ def written_elements(kernel: Kernel, name: str, inames: Sequence[str]) -> isl.Se
     for axis, extent in enumerate(kernel.array(name).shape or ()):
         assert isinstance(extent, int)  # of what is private or local
         elements = elements.lower_bound_val(_SET, axis, isl.Val(0))
-        elements = elements.upper_bound_val(_SET, axis, isl.Val(extent - 1))
+        elements = elements.upper_bound_val(_SET, axis, to_val(extent - 1))
     return elements.coalesce().gist_params(known)
 
 

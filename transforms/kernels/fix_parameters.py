@@ -11,7 +11,7 @@ import islpy as isl
 import numpy as np
 
 from polygen.analysis.integers.affine_forms import linear_form
-from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.isl_affine import condition_set, to_val
 from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.typing.explicit_types import with_typed_sizes
 from polygen.analysis.typing.inference import sizes
@@ -183,7 +183,7 @@ def _fix(domain: Domain, values: Mapping[str, int]) -> Domain:
     for name, value in values.items():
         position = result.find_dim_by_name(_PARAM, name)
         if position >= 0:
-            result = result.fix_val(_PARAM, position, isl.Val(str(value)))
+            result = result.fix_val(_PARAM, position, to_val(str(value)))
             result = result.project_out(_PARAM, position, 1)
     return domain if result is domain.set else Domain(result)
 

@@ -10,6 +10,7 @@ import islpy as isl
 
 from polygen.analysis.access.domains import domain_of, with_surrounding
 from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.ir import expression as ex
 from polygen.ir.domain import unflatten
 from polygen.ir.expression import Expression
@@ -51,7 +52,7 @@ def likely_extent(kernel: Kernel, iname: str) -> int:
     for name, value in likely_sizes(kernel).items():
         place = points.find_dim_by_name(isl.dim_type.param, name)
         if place >= 0:
-            points = points.fix_val(isl.dim_type.param, place, isl.Val(value))
+            points = points.fix_val(isl.dim_type.param, place, to_val(value))
     axis = unflatten(points, [iname])
     if axis.is_empty():
         return 0

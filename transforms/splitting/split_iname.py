@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias, cast
 
 import islpy as isl
 
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.errors import TagConflict
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -226,7 +227,7 @@ def _equation(
     return (
         isl.Constraint.alloc_equality(isl.LocalSpace.from_space(space))
         .set_coefficient_val(*old, isl.Val(-1))
-        .set_coefficient_val(_SET, outer, isl.Val(length))
+        .set_coefficient_val(_SET, outer, to_val(length))
         .set_coefficient_val(_SET, inner, isl.Val(1))
     )
 
@@ -240,7 +241,7 @@ def _split_domain(domain: Domain, iname: str, length: int, outer: str, inner: st
         _equation(result.get_space(), (_SET, at + 2), length, (at, at + 1))
     )
     result = result.lower_bound_val(_SET, at + 1, isl.Val(0))
-    result = result.upper_bound_val(_SET, at + 1, isl.Val(length - 1))
+    result = result.upper_bound_val(_SET, at + 1, to_val(length - 1))
     return Domain(result.project_out(_SET, at + 2, 1))
 
 
@@ -258,7 +259,7 @@ def _split_parameter(domain: Domain, iname: str, length: int, outer: str, inner:
     equation = isl.Constraint.alloc_equality(isl.LocalSpace.from_space(space))
     for name, coefficient in ((iname, -1), (outer, length), (inner, 1)):
         equation = equation.set_coefficient_val(
-            isl.dim_type.param, names[name], isl.Val(coefficient)
+            isl.dim_type.param, names[name], to_val(coefficient)
         )
     result = result.add_constraint(equation)
     return Domain(result.project_out(isl.dim_type.param, names[iname], 1))

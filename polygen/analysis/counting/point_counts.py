@@ -19,7 +19,7 @@ from polygen.analysis.counting.polyhedra import problem_of
 from polygen.analysis.counting.quasi_polynomials import QuasiPolynomial, form_text
 from polygen.analysis.counting.symbolic_sums import Case, Effort, NotSummedError, cases
 from polygen.analysis.integers.affine_forms import FloorTerm, LinearForm, Term
-from polygen.analysis.integers.isl_affine import condition_set, to_aff
+from polygen.analysis.integers.isl_affine import condition_set, to_aff, to_val
 from polygen.analysis.integers.proving import limited_count
 from polygen.errors import ProofLimit
 from polygen.ir import walk
@@ -92,7 +92,7 @@ def number(
     """
     for position, name in enumerate(flat_names(flat)):
         if name in sizes:
-            flat = flat.fix_val(_PARAM, position, isl.Val(sizes[name]))
+            flat = flat.fix_val(_PARAM, position, to_val(sizes[name]))
     flat = project_out(flat, sizes)
     conditions: list[Expression] = []
     for condition in where:

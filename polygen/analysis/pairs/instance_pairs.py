@@ -12,7 +12,7 @@ from functools import lru_cache, reduce
 import islpy as isl
 
 from polygen.analysis.access.accesses import Access, touched
-from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.isl_affine import condition_set, to_val
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.instance_order import Piece
 from polygen.analysis.pairs.exclusive_instances import never_both
@@ -248,6 +248,6 @@ def element_witness(relation: isl.Set) -> tuple[dict[str, int], list[int]]:
 
 def _within(pairs: isl.Set, bound: int) -> isl.Set:
     for position in range(pairs.dim(_PARAM)):
-        pairs = pairs.lower_bound_val(_PARAM, position, isl.Val(-bound))
-        pairs = pairs.upper_bound_val(_PARAM, position, isl.Val(bound))
+        pairs = pairs.lower_bound_val(_PARAM, position, to_val(-bound))
+        pairs = pairs.upper_bound_val(_PARAM, position, to_val(bound))
     return pairs

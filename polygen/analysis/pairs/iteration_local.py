@@ -15,6 +15,7 @@ import islpy as isl
 from polygen.analysis.access.accesses import Access, is_affine, touched
 from polygen.analysis.access.instance_map import UNMOVED
 from polygen.analysis.access.storage_copies import has_copies, same_copy
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.analysis.integers.known_facts import is_never_written, known_parameters
 from polygen.analysis.order.access_times import moments
 from polygen.analysis.order.instance_order import order_of
@@ -117,7 +118,7 @@ def unwritten(
     for axis, extent in enumerate(kernel.array(read.name).shape or ()):
         if isinstance(extent, int):  # as all extents of temporaries are
             left = left.lower_bound_val(_SET, axis, isl.Val(0))
-            left = left.upper_bound_val(_SET, axis, isl.Val(extent - 1))
+            left = left.upper_bound_val(_SET, axis, to_val(extent - 1))
     same = [equal(i) for i in sorted(inames)]
     for writer in kernel.writers.get(read.name, ()):
         copy = same_copy(kernel, (writer.id, read.insn_id), read.name, UNMOVED)

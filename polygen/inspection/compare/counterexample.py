@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import islpy as isl
 import numpy as np
 
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.analysis.pairs.instance_pairs import witness
 from polygen.errors import NoCompiler, PolygenWarning, UserError
 from polygen.inspection.compare.auto_test import Pair
@@ -116,7 +117,7 @@ def _candidates(
 def _is_in(points: isl.Set, values: Mapping[str, int]) -> bool:
     for position, name in enumerate(flat_names(points)):
         if name in values:
-            points = points.fix_val(isl.dim_type.param, position, isl.Val(values[name]))
+            points = points.fix_val(isl.dim_type.param, position, to_val(values[name]))
     return not points.is_empty()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from polygen.analysis.access.accesses import Reference, known_names
 from polygen.analysis.access.domains import domain_of
-from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.isl_affine import condition_set, to_val
 from polygen.analysis.integers.unknowns import Unknowns
 from polygen.analysis.wellformed.check import obligations
 from polygen.analysis.wellformed.obligations import INSIDE, ORDERED, Obligation
@@ -141,13 +141,13 @@ class _Box:
             domain = domain if holds is None else domain.intersect(holds)
         shape = self._kernel.array(reference.name).shape or ()
         extent = extent_of(self._kernel, shape[axis], self._sizes)
-        last = subscript.scale_val(isl.Val(0)).add_constant_val(isl.Val(extent))
+        last = subscript.scale_val(isl.Val(0)).add_constant_val(to_val(extent))
         low = subscript.lt_set(subscript.scale_val(isl.Val(0)))
         outside = low.union(subscript.ge_set(last)).intersect(domain)
         for name in flat_names(outside):
             if name in self._sizes:
                 at = outside.find_dim_by_name(_PARAM, name)
-                outside = outside.fix_val(_PARAM, at, isl.Val(self._sizes[name]))
+                outside = outside.fix_val(_PARAM, at, to_val(self._sizes[name]))
         return outside
 
     def ranges(self) -> dict[str, tuple[int, int]]:
@@ -195,8 +195,8 @@ class _Box:
             for name in self._names[array]:
                 at = left.find_dim_by_name(_PARAM, name)
                 if at >= 0:
-                    left = left.lower_bound_val(_PARAM, at, isl.Val(low))
-                    left = left.upper_bound_val(_PARAM, at, isl.Val(high))
+                    left = left.lower_bound_val(_PARAM, at, to_val(low))
+                    left = left.upper_bound_val(_PARAM, at, to_val(high))
         return bool(left.is_empty())
 
 

@@ -11,6 +11,7 @@ import islpy as isl
 
 from polygen.analysis.counting.point_counts import formula, is_finite, number
 from polygen.analysis.integers.affine_forms import linear_form
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.errors import (
     InvalidArgument,
     MissingArgument,
@@ -74,7 +75,7 @@ class Count:
         for one, (_, times) in zip(found, self.parts, strict=True):
             if one is None:
                 return None
-            total = total.add(one.scale_val(isl.Val(times)))
+            total = total.add(one.scale_val(to_val(times)))
         return total.coalesce()
 
     def eval_with_dict(self, params: Mapping[str, SupportsIndex]) -> int:
@@ -223,7 +224,7 @@ def _number_at(points: Points, sizes: Mapping[str, int]) -> int:
     flat = points.flat
     for position, name in enumerate(flat_names(flat)):
         if name in sizes:
-            flat = flat.fix_val(_PARAM, position, isl.Val(sizes[name]))
+            flat = flat.fix_val(_PARAM, position, to_val(sizes[name]))
     found = formula(project_out(flat, sizes), points.names, universe())
     if found is None:
         return _number(points, sizes)

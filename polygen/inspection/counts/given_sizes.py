@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import islpy as isl
 
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.errors import AssumptionViolated
 from polygen.ir.domain import flat_names
 from polygen.ir.kernel import Kernel
@@ -26,7 +27,7 @@ def check_assumed(kernel: Kernel, sizes: Mapping[str, int], remedy: str) -> None
     left = kernel.assumptions.flat
     for position, name in enumerate(flat_names(left)):
         if name in sizes:
-            left = left.fix_val(isl.dim_type.param, position, isl.Val(sizes[name]))
+            left = left.fix_val(isl.dim_type.param, position, to_val(sizes[name]))
     if left.is_empty():
         shown = ", ".join(f"{name}={value}" for name, value in sizes.items())
         raise AssumptionViolated(

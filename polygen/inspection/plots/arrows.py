@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygen.analysis.dataflow.dependences import Dependence, dependences
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.inspection.plots.shown_instances import Frame, Statement, Values, points_of
 from polygen.ir import walk
 from polygen.runtime.arrays.expression_values import value_of
@@ -76,7 +77,7 @@ def _fixed(relation: isl.Map, kind: isl.dim_type, values: Mapping[str, int]) -> 
     for position in range(relation.dim(kind)):
         name = (relation.get_dim_name(kind, position) or "").removesuffix("'")
         if name in values:
-            relation = relation.fix_val(kind, position, isl.Val(values[name]))
+            relation = relation.fix_val(kind, position, to_val(values[name]))
     return relation
 
 

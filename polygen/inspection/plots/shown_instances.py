@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygen.analysis.access.domains import domain_of
-from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.isl_affine import condition_set, to_val
 from polygen.analysis.order.instance_order import order_of
 from polygen.errors import InvalidArgument, MissingArgument
 from polygen.inspection.counts.given_sizes import check_assumed
@@ -115,7 +115,7 @@ class Frame:
         """Return a flat set for the sizes."""
         for position, name in enumerate(flat_names(flat)):
             if name in self.sizes:
-                flat = flat.fix_val(_PARAM, position, isl.Val(self.sizes[name]))
+                flat = flat.fix_val(_PARAM, position, to_val(self.sizes[name]))
         return project_out(flat, self.sizes)
 
     def _check_known(self, values: isl.Set, names: frozenset[str]) -> None:

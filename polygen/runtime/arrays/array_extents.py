@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import islpy as isl
 
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -35,7 +36,7 @@ def _does_nothing(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
         for name in domain.parameters:
             position = flat.find_dim_by_name(_PARAM, name)
             if name in sizes and position >= 0:
-                flat = flat.fix_val(_PARAM, position, isl.Val(sizes[name]))
+                flat = flat.fix_val(_PARAM, position, to_val(sizes[name]))
         if flat.is_empty():
             empty.update(domain.inames)
     return all(empty & insn.within_inames for insn in kernel.instructions)

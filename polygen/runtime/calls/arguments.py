@@ -10,6 +10,7 @@ import islpy as isl
 import numpy as np
 
 from polygen.analysis.access.empty_reductions import of_nothing, sizes_with_something
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.analysis.typing.index_type import INT64, index_type
 from polygen.errors import (
     AssumptionViolated,
@@ -263,7 +264,7 @@ def _given(allowed: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
     for name in flat_names(allowed):
         if name in sizes:
             position = allowed.find_dim_by_name(isl.dim_type.param, name)
-            allowed = allowed.fix_val(isl.dim_type.param, position, isl.Val(sizes[name]))
+            allowed = allowed.fix_val(isl.dim_type.param, position, to_val(sizes[name]))
     return allowed
 
 
