@@ -26,7 +26,7 @@ SUMMED = ["{ [i]: 0<=i<n }", "{ [k]: 0<=k<m }"]
 _RUNS = 6
 
 
-def ordered(domains: Any, text: str, *data: Any, **options: Any) -> Kernel:
+def ordered(domains: Any, text: Any, *data: Any, **options: Any) -> Kernel:
     """Return a kernel whose instructions come one after the other, of arrays of float64."""
     knl = pg.make_kernel(domains, text, [*data, "..."], seq_dependencies=True, **options)
     untyped = [a for a in knl.arguments if isinstance(a, pg.GlobalArg) and a.dtype is None]

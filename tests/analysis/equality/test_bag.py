@@ -74,7 +74,7 @@ def test_what_was_written_has_its_instances_names() -> None:
     assert found.bound == {"__i", "__j"}
     assert found.depth == 1
     assert found.where.is_equal(pairs)
-    there = PLACE.written(replace(A, was_there=True), FOUR)
+    there = PLACE.written(replace(value(KNL, "s", "a[i]", i="__j"), was_there=True), pairs)
     assert there.bound == {"__i"}
     assert there.depth == 1
     assert PLACE.written(stored, pairs).written(stored, pairs).depth == 2
