@@ -68,6 +68,8 @@ def test_obstacles_are_those_of_the_array() -> None:
     other, out = unproved(first, second, reorders=False)
     assert (other.name, other.obstacles) == ("other", ())
     assert out.name == "out"
+    inside = {(s["n"], e) for s in SIZES for e in range(s["n"])}
+    assert at_sizes(out.points, out.axes, SIZES) == inside
     assert "data decides which write of 'out' is seen in kernel 'first'" in out.obstacles
 
 
