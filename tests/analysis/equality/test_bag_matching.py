@@ -151,6 +151,14 @@ def test_bags(case: str) -> None:
     assert _proved(first, second) == _proved(second, first) == _equal(first, second)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_one_piece_is_not_paired_with_several(turned: bool) -> None:
+    bags = [Held("a[i]", LINE)], [Held("a[i]", SQUARE)]
+    first, second = bags[::-1] if turned else bags
+    assert _equal(first, second) == {0, 1}
+    assert {0} <= _proved(first, second) <= {0, 1}
+
+
 def test_too_many_factors_are_not_compared() -> None:
     line = [Held(" ".join(f"a[i+{k}]" for k in range(count)), LINE) for count in (6, 7)]
     assert _proved([line[0]], [line[0]]) == set(range(5))
