@@ -69,11 +69,14 @@ def test_what_is_plain_and_what_is_proved() -> None:
     assert not are_inside(late)
 
 
-def test_numbers_as_extents() -> None:
-    for extent, inside in ((7, False), (8, True)):
-        knl = unproved("{ [i]: 0<=i<4 }", "b[i] = a[2*i + 1]", array("a", str(extent)))
-        assert are_inside(knl) == inside
-        assert (_refusal(knl) is None) == inside
+@pytest.mark.parametrize(
+    ("subscript", "extent", "inside"),
+    [("2*i + 1", 7, False), ("2*i + 1", 8, True), ("i - 1", 8, False), ("3 - i", 4, True)],
+)
+def test_numbers_as_extents(subscript: str, extent: int, inside: bool) -> None:
+    knl = unproved("{ [i]: 0<=i<4 }", f"b[i] = a[{subscript}]", array("a", str(extent)))
+    assert are_inside(knl) == inside
+    assert (_refusal(knl) is None) == inside
 
 
 def test_where_no_instance_is_all_is_inside() -> None:

@@ -1,4 +1,4 @@
-"""Whether the assignees of one instruction are different elements, beside all of their subscripts."""
+"""Whether the assignees of one instruction are different elements, beside all subscripts."""
 
 from __future__ import annotations
 
@@ -55,9 +55,10 @@ def test_only_where_it_is_executed(condition: str, refused: bool) -> None:
 
 
 def test_other_iterations_do_not_count() -> None:
-    """Of one instance only: a[i] and a[i-1] meet in two."""
-    knl = unproved(LINE, "a[i], a[i-1] = 1, 2 {id=s, if=i > 0}", array("a", "n"))
-    assert list(check_at_once(knl, "s")) == []
+    """Two instances may write one element, one after the other."""
+    for text in ("a[i], a[i-1] = 1, 2 {id=s, if=i > 0}", "a[i+1], a[i//2] = 1, 2 {id=s}"):
+        knl = unproved(LINE, text, array("a", "n + 1"))
+        assert list(check_at_once(knl, "s")) == []
 
 
 def test_arrays_that_may_overlap() -> None:
