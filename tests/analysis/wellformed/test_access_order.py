@@ -172,3 +172,19 @@ def test_where_no_nest_decides() -> None:
         knl = unproved(SQUARE, text, array("a", "n + 1", "m + 1"))
         assert list(check_order(knl, NOTHING)) == []
         assert deciding_nests(knl) == ()
+
+
+def test_nests_do_not_matter_for_what_is_overwritten() -> None:
+    text = "a[i + j] = b[i, j] {id=s}\na[p] = 1 {dep=s}"
+    data = array("a", "n + m"), array("b", "n", "m")
+    knl = unproved([SQUARE, "{ [p]: 0<=p<n+m }"], text, *data)
+    assert list(check_order(knl, NOTHING)) == []
+    with pytest.raises(NestingDecides):
+        list(check_order(unproved(SQUARE, text.partition("\n")[0], *data), NOTHING))
+
+
+def test_writes_that_nothing_reads_may_come_in_any_order() -> None:
+    space = pg.AddressSpace.GLOBAL
+    unread = pg.TemporaryVariable("t", "float64", shape="n + m", address_space=space)
+    knl = unproved(SQUARE, "t[i + j] = b[i, j] {id=s}", unread, array("b", "n", "m"))
+    assert list(check_order(knl, NOTHING)) == []
