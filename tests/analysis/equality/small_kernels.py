@@ -23,7 +23,7 @@ from tests.oracle.interpreter import interpret
 
 LINE = "{ [i]: 0<=i<n }"
 SUMMED = ["{ [i]: 0<=i<n }", "{ [k]: 0<=k<m }"]
-_RUNS = 4
+_RUNS = 6
 
 
 def ordered(domains: Any, text: Any, *data: Any, **options: Any) -> Kernel:
