@@ -21,7 +21,7 @@ class Level(enum.IntEnum):
 
     WRITTEN = 0  # what stands in one expression
     FOLLOWED = 1  # partial results that were stored, too
-    DISTRIBUTED = 2  # and products of sums
+    DISTRIBUTED = 2  # and products with sums: of several in one product, the first
 
 
 AGAIN = (Level.WRITTEN, Level.FOLLOWED, Level.DISTRIBUTED)
