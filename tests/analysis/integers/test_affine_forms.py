@@ -102,6 +102,7 @@ def test_arithmetic(
         ("(5*i)//4", "i + i//4"),
         ("i << 2", "4*i"),
         ("2**3*i", "8*i"),
+        ("min(2, 3)*max(4, 5, 1)*i", "10*i"),
     ],
 )
 def test_forms_read_well(text: str, shown: str) -> None:
@@ -111,7 +112,21 @@ def test_forms_read_well(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["i*j", "i*i", "i/2", "i//j", "i % n", "a[i]", "f(i)", "1.5*i", "i//0", "i % 0", "2**i"]
+    "text",
+    [
+        "i*j",
+        "i*i",
+        "i/2",
+        "i//j",
+        "i % n",
+        "a[i]",
+        "f(i)",
+        "1.5*i",
+        "i//0",
+        "i % 0",
+        "2**i",
+        "min(i, 3)",
+    ],
 )
 def test_what_is_not_affine(text: str) -> None:
     assert linear_form(parse(text)) is None
