@@ -57,6 +57,7 @@ def test_it_is_printed_and_read() -> None:
 
 
 def test_nobody_is_its_own_sink() -> None:
+    assert pg.add_nosync(CHAIN, "any", "x", "x", force=True, empty_ok=True) is CHAIN
     new = pg.add_nosync(CHAIN, "any", "*", "*")
     assert [sorted(i.no_sync_with) for i in new.instructions] == [
         [],

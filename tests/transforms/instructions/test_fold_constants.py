@@ -65,6 +65,7 @@ def test_integers_are_pythons() -> None:
         assert folded(f"({a})**3") == str(a**3)
     assert folded("2147483646 + 1") == str(2**31 - 1)
     assert folded("2**30") == str(2**30)
+    assert folded("1**31 + (-1)**31") == "0"
     for text in ("2147483647 + 1", "2**31", "2**32"):
         assert folded(text) == text
 

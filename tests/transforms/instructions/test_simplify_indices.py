@@ -76,3 +76,25 @@ def test_after_join_inames() -> None:
             a = np.arange(4.0 * n).reshape(n, 4)
             _, (found,) = again.executor(target)(a=a)
             np.testing.assert_array_equal(found, 2 * a)
+
+
+@pytest.mark.parametrize("period", range(-2, 3))
+def test_values_in_one_period(period: int) -> None:
+    first = 8 * period
+    data = pg.GlobalArg("a", "float64", "n + 8")
+    inames = f"{{ [i,j]: 3<=i<n and {first + 2}<=j<{first + 8} }}"
+    knl = kernel(inames, f"out[i,j - {first}] = a[i + j//8]", data)
+    shown = {0: "i"}.get(period, f"i + {period}".replace("+ -", "- "))
+    new = pg.simplify_indices(knl)
+    assert value(new) == f"a[{shown}]"
+    wider = kernel(inames.replace("<=j", "- 3<=j"), f"out[i,j - {first - 4}] = a[i + j//8]", data)
+    assert "j//8" in value(pg.simplify_indices(wider))
+
+
+def test_nothing_to_simplify() -> None:
+    knl = kernel(PLANE, "out[i,j] = a[i + 1]*j", A)
+    assert pg.simplify_indices(knl) is knl
+    text = kernel(PLANE, "out[i,j] = a[(4*i + j)//4]", A)
+    new = pg.simplify_indices(text)
+    assert pg.parse_kernel(str(new)) == new
+    assert pg.replay(text, new.history) == new

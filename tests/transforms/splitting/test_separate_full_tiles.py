@@ -132,3 +132,9 @@ def test_which_tiles_are_full() -> None:
     assert pg.separate_full_tiles(new, "i_inner, j_inner") is new
     assert pg.parse_kernel(str(new)) == new
     assert pg.replay(knl, new.history) == new
+
+
+def test_an_equation_leaves_no_tile_full() -> None:
+    knl = kernel("{ [i,k]: 0<=i<n and 0<=k<4 and k = i }", "out[i,k] = 1.0", loop_priority="i, k")
+    (condition,) = map(show_expression, pg.separate_full_tiles(knl, "k").separations)
+    assert not any(eval(condition, {}, {"n": 9, "i": i}) for i in range(9))  # noqa: S307
