@@ -10,6 +10,8 @@ from polygen.ir.claims import Independent, Injective
 from tests.oracle.cases import kernel
 from tests.transforms.kernels.scattered import LINE, PARALLEL, injective, scatter
 
+# --- how they are kept
+
 
 def test_claims_are_printed_and_read() -> None:
     knl = pg.assume_independent(injective(scatter(), "idx"), "s", "s")
@@ -33,6 +35,9 @@ def test_claims_are_steps() -> None:
     assert pg.replay(scatter(), knl.history) == knl
     assert pg.assume_injective(knl, "idx") is knl
     assert pg.assume_independent(knl, "s", "s") is knl
+
+
+# --- which of them is asked for
 
 
 ADVICE = [
