@@ -75,6 +75,7 @@ def test_where_the_instruction_is() -> None:
         "}",
     ]
     assert often(new) is new
+    assert pg.add_inames_to_insn(knl, "i, j", "t") == new
     assert pg.replay(knl, new.history) == new
 
 

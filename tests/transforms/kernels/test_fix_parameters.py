@@ -8,6 +8,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import InvalidArgument, UnknownArgument
+from polygen.ir.kernel import Kernel
 from tests.oracle.cases import grid, kernel, split
 from tests.oracle.compare import check, make_arguments, typed
 from tests.oracle.trace import traced
@@ -65,3 +66,36 @@ def test_refused_values() -> None:
     refused(InvalidArgument, "n = 6 contradicts what is assumed", pg.fix_parameters, knl, n=6)
     assert pg.fix_parameters(knl, n=8).assumptions.set.plain_is_universe()
     assert pg.fix_parameters(LINE) is LINE
+
+
+def everywhere(n: str) -> Kernel:
+    """Return a kernel that mentions a size wherever one can be."""
+    return kernel(
+        f"{{ [i]: 0<=i<{n} }}",
+        f"""
+        f(x) := {n}*x
+        t[i] = f(a[i, {n} - 1])                                          {{id=p}}
+        out[i] = t[i]  {{id=q, dep=p[{{ [i] -> [i'] : i'=i and i < {n} }}], if=i < {n}}}
+        """,
+        pg.GlobalArg("a", "float64", f"{n}, {n}", strides=f"1, {n}", offset=f"2*{n}"),
+        pg.GlobalArg("out", "float64", f"min({n}, 8)*max({n}, 3)"),
+        pg.TemporaryVariable("t", "float64", n, pg.AddressSpace.GLOBAL),
+        **({"assumptions": "n >= 1"} if n == "n" else {}),
+    )
+
+
+def test_it_is_fixed_wherever_it_is() -> None:
+    new = pg.fix_parameters(pg.index_set_split(everywhere("n"), "i < n - 1"), n=5)
+    plain = pg.index_set_split(everywhere("5"), "i < 5 - 1")
+    assert "n" not in new.names
+    assert new.domains == plain.domains
+    assert new.assumptions == plain.assumptions
+    assert new.variable("t") == plain.variable("t")
+    out, a = new.variable("out"), new.variable("a")
+    assert isinstance(out, pg.GlobalArg)
+    assert isinstance(a, pg.GlobalArg)
+    assert (out.shape, a.shape, a.offset) == ((25,), (5, 5), 10)
+    (relation,) = new.instruction("q").happens_after
+    assert relation.domain.parameters == ()
+    assert pg.parse_kernel(str(new)) == new
+    assert pg.replay(pg.index_set_split(everywhere("n"), "i < n - 1"), new.history[-1:]) == new

@@ -69,3 +69,11 @@ def test_it_is_a_step() -> None:
     assert new.copy(arguments=knl.arguments) == knl
     assert pg.parse_kernel(str(new)) == new
     assert pg.replay(knl, new.history) == new
+
+
+def test_what_rules_and_separations_mention_stays() -> None:
+    arrays = [*DATA, pg.GlobalArg("out", "float64", "n")]
+    unused = kernel("{ [i]: 0<=i<n }", "f(x) := old[0, x]\nout[i] = a[i]", *arrays)
+    assert {*names(pg.remove_unused_arguments(unused))} == {"a", "n", "out", "old", "k"}
+    apart = pg.index_set_split(kernel("{ [i]: 0<=i<n }", "out[i] = a[i]", *arrays), "i < k")
+    assert {*names(pg.remove_unused_arguments(apart))} == {"a", "n", "out", "k"}

@@ -98,3 +98,12 @@ def test_names_in_verbatim_c() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", code, [*data, "..."])
     for old in ("a", "b"):
         refused(InvalidArgument, f"instruction 'c' uses '{old}'", pg.rename_argument, knl, old, "d")
+
+
+def test_the_smaller_of_two_bounds_is_left() -> None:
+    out = pg.GlobalArg("out", shape="n")
+    knl = kernel("{ [i]: 0<=i<n and 2*i<m }", "out[i] = 1", out)
+    new = pg.rename_argument(knl, "m", "n", existing_ok=True)
+    assert new.domains[0].set.is_equal(
+        kernel("{ [i]: 0<=2*i<n }", "out[i] = 1", out).domains[0].set
+    )
