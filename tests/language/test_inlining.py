@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import polygen as pg
 from polygen import errors
 from polygen.errors import UserError
-from tests.oracle.cases import QUIET, Step, agree, grid, steps, tag
-
-RANDOM = np.random.default_rng(2)
-
-SCALE = pg.make_function("{ [k]: 0<=k<m }", "y[k] = s*x[k]", ["m", "s", "x", "y"], name="scale")
-NORM = pg.make_function(
-    "{ [k]: 0<=k<m }",
-    """
-    <> square = sum(k, x[k]*x[k])  {id=square}
-    y[0] = sqrt(square)            {dep=square}
-    """,
-    ["m", "x", pg.GlobalArg("y", shape=1)],
-    name="length_of",
-)
-PREFIX = pg.make_function(
-    "{ [k]: 1<=k<m }", "x[k] = x[k-1] + x[k]  {if=k < top}", ["m", "top", "x"], name="prefix"
-)
-LARGEST = pg.make_function(
-    ["{ [p,q]: 0<=p<u and 0<=q<v }", "{ [r,s]: 0<=r<u and 0<=s<v }"],
-    """
-    <> best = max((p,q), z[p,q])  {id=best}
-    top[0], bottom[0] = best, min((r,s), z[r,s])  {dep=best}
-    """,
-    ["u", "v", "z", pg.GlobalArg("top", shape=1), pg.GlobalArg("bottom", shape=1)],
-    name="extremes",
-)
-KERNELS = {"scale": SCALE, "length_of": NORM, "prefix": PREFIX, "extremes": LARGEST}
-
-
-def kernel(domain: Any, text: str, *data: Any, **options: Any) -> pg.Kernel:
-    """Return a kernel that calls those above."""
-    return pg.make_kernel(
-        domain, text, [*data, "..."], functions=KERNELS, silenced_warnings=QUIET, **options
-    )
+from tests.language.called_kernels import KERNELS, RANDOM, ROWS, TWICE, kernel, without_calls
+from tests.oracle.cases import Step, agree, grid, steps, tag
 
 
 def as_it_is(knl: pg.Kernel) -> pg.Kernel:
@@ -51,21 +17,6 @@ def as_it_is(knl: pg.Kernel) -> pg.Kernel:
     return knl
 
 
-def without_calls(knl: pg.Kernel) -> pg.Kernel:
-    """Return a kernel with all calls inlined."""
-    for name in dict.fromkeys(call.function for call in knl.calls):
-        knl = pg.inline_callable_kernel(knl, name)
-    return knl
-
-
-ROWS = kernel("{ [i]: 0<=i<n }", "[j]: out[i, j] = scale(n, i, [j]: a[j, i])  {id=row}")
-TWICE = kernel(
-    "{ [i]: 0<=i<n }",
-    """
-    [j]: b[i, j] = scale(6, 2, [j]: a[i, j])      {id=first}
-    [j]: c[j, i] = scale(6, i + 1, [j]: b[i, j])  {id=second, dep=first, inames=i}
-    """,
-)
 NORMS = kernel(
     "{ [i]: 0<=i<n }", "[l]: out[i + l] = length_of(2*m + 1, [k]: a[k, i])  {if=i % 2 == 0}"
 )
@@ -114,28 +65,6 @@ def test_agree() -> None:
     in_place = kernel("{ [i]: 0<=i<n }", "[j]: b[i, j] = prefix(n, 3, [j]: b[i, j])")
     agree(in_place, sizes, tag(i="g.0"), inlined)
     agree(NORMS, [{"n": n, "m": 1} for n in (0, 1, 4)], grid("i", 2), inlined)
-
-
-def test_nothing_is_left_of_an_inlined_call() -> None:
-    knl = without_calls(TWICE)
-    assert pg.parse_kernel(str(knl)) == knl
-    assert [insn.id for insn in knl.instructions] == ["first_insn", "second_insn"]
-    assert knl.instruction("second_insn").depends_on == {"first_insn"}
-    assert set(without_calls(ROWS).inames) == {"i", "row_k"}
-    assert knl.original is not None
-    assert pg.replay(knl.original, knl.history) == knl
-
-
-def test_names_of_an_inlined_call_that_are_taken() -> None:
-    text = "[j]: b[i, j] = scale(n, 2, [j]: a[i, j])  {id=row}\nc[row_k] = row_k"
-    arrays = [pg.GlobalArg(name, "float64", "n, n") for name in "ab"]
-    knl = kernel(["{ [i]: 0<=i<n }", "{ [row_k]: 0<=row_k<n }"], text, *arrays)
-    a = RANDOM.standard_normal((3, 3))
-    for each in (knl, without_calls(knl)):
-        assert all(name.isidentifier() for name in each.expanded.inames)
-        b, c = each.executor("c")(a=a)[1]
-        np.testing.assert_array_equal(b, 2 * a)
-        np.testing.assert_array_equal(c, [0, 1, 2])
 
 
 def test_a_loop_whose_calls_touch_one_part_is_not_parallel() -> None:

@@ -283,17 +283,6 @@ def test_what_is_not_known_yet() -> None:
         pg.tag_inames(ROWS, {"i": "g.0"})
 
 
-def test_functions_that_are_registered_later() -> None:
-    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = bump(a[i]) + 1", silenced_warnings=QUIET)
-    with pytest.raises(errors.UnknownFunction, match="no function 'bump'") as caught:
-        knl(a=np.arange(3.0))
-    assert "register_callable(kernel, 'bump'" in str(caught.value.remedy)
-    code = "static inline double bump_d(double x) { return x < 1 ? x : 1; }"
-    bump = pg.ScalarCallable({"bump_d": "float64 -> float64"}, code)
-    new = pg.register_callable(pg.split_iname(knl, "i", 4), "bump", bump)
-    np.testing.assert_array_equal(new(a=np.array([0.5, 3]))[1][0], [1.5, 2])
-
-
 def test_functions_in_kernels_that_are_called() -> None:
     code = "static inline double bump_d(double x) { return x < 1 ? x : 1; }"
     bump = pg.ScalarCallable({"bump_d": "float64 -> float64"}, code)

@@ -14,7 +14,6 @@ from polygen.errors import (
     InvalidArgument,
     MalformedText,
     NameTaken,
-    NothingMatches,
     ReservedName,
     TypeMismatch,
     UnknownFunction,
@@ -22,26 +21,9 @@ from polygen.errors import (
     WrongArity,
 )
 from polygen.ir.callables import ScalarCallable
+from tests.lower.callables import MEAN, kernel
 from tests.oracle import functions
-from tests.oracle.cases import QUIET, agree, grid, split, tag
-
-MEANS = """
-static inline double mean_d(double a, double b) { return (a + b)/2; }
-static inline float mean_f(float a, float b) { return (a + b)/2; }
-"""
-MEAN = ScalarCallable(
-    {"mean_f": "float32, float32 -> float32", "mean_d": "float64, float64 -> float64"}, MEANS
-)
-DIVISION = """
-static inline void divide(int a, int b, int *quotient, double *rest)
-{
-    *quotient = a / b;
-    *rest = a % b;
-}
-"""
-DIVIDE = ScalarCallable({"divide": "int32, int32 -> int32, float64"}, DIVISION)
-FUNCTIONS = {"mean": MEAN, "divide": DIVIDE}
-MEAN_OF_ONE = ScalarCallable({"same": "float64 -> float64"})
+from tests.oracle.cases import agree, grid, split, tag
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +38,6 @@ def _known_to_the_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
         return known[name](*arguments) if name in known else own(name, arguments)
 
     monkeypatch.setattr(functions, "call", call)
-
-
-def kernel(domain: str, text: str, *data: Any, **given: Any) -> pg.Kernel:
-    """Return a kernel that calls functions."""
-    return pg.make_kernel(
-        domain, text, [*data, "..."], functions=given or FUNCTIONS, silenced_warnings=QUIET
-    )
 
 
 BOTH = kernel(
@@ -133,19 +108,6 @@ def test_what_a_target_has_needs_no_text() -> None:
     assert list(out) == [0, 2, -3]
 
 
-def test_register_callable() -> None:
-    text = "static inline float mean_g(float a, float b) { return a; }"
-    first = ScalarCallable({"mean_g": "float32, float32 -> float32"}, text)
-    knl = kernel("{ [i]: 0<=i<n }", "out[i] = mean(a[i], 1)")
-    new = pg.register_callable(knl, "mean", first)
-    (out,) = new(a=np.arange(3, dtype=np.float32))[1]
-    np.testing.assert_array_equal(out, np.arange(3, dtype=np.float32), strict=True)
-    assert new.original is not None
-    assert pg.replay(new.original, new.history) == new
-    with pytest.raises(NothingMatches, match="nothing in kernel"):
-        pg.register_callable(knl, "median", first)
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "what"),
     [
@@ -162,18 +124,6 @@ def test_wrong_calls(text: str, kind: type[UserError], what: str) -> None:
         data = [pg.GlobalArg("k", np.int32)] * ("k[" in text)
         pg.generate_code(kernel("{ [i]: 0<=i<n }", text, *data))
     assert what in caught.value.what
-
-
-@pytest.mark.parametrize("name", ["clamp", "sqrt", "step", "int32", "sum"])
-def test_functions_that_are_there_already(name: str) -> None:
-    """Registered or not, a call of this name means the function that is built in."""
-    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = f(a[i])", functions={"f": MEAN_OF_ONE})
-    with pytest.raises(BuiltInFunction) as caught:
-        pg.register_callable(knl, name, MEAN_OF_ONE)
-    assert caught.value.what == (
-        f"'{name}' is a function that kernels can call anyway, and cannot be one of your own"
-    )
-    assert caught.value.remedy == f"give yours another name, such as '{name}_', in the kernel, too"
 
 
 def test_types_that_no_signature_takes() -> None:

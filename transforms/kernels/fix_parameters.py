@@ -217,10 +217,6 @@ def _folded(node: Expression) -> Expression:
     """Return an extent or stride with what is constant in it computed."""
 
     def rule(e: Expression) -> Expression:
-        if isinstance(e, ex.Min | ex.Max):
-            constants = [c for c in e.children if isinstance(c, int)]
-            if len(constants) == len(e.children):
-                return (min if isinstance(e, ex.Min) else max)(constants)
         form = linear_form(e)
         return e if form is None else form.expression()
 

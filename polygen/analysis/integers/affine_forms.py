@@ -180,7 +180,7 @@ def linear_form(expr: Expression, names: _Names = None) -> LinearForm | None:
     """Return the normal form of an integer expression, or None if it is not affine.
 
     Sums, differences, products with constants, and ``//`` and ``%`` (of Python's meaning) and
-    shifts by constants are affine.
+    shifts by constants are affine; so are minima, maxima and powers of constants.
 
     Parameters:
         expr: the expression.
@@ -273,6 +273,15 @@ def _power(node: Any, names: _Names) -> LinearForm | None:
     return LinearForm(pair[0].constant ** pair[1])
 
 
+def _extremum(node: Any, names: _Names) -> LinearForm | None:
+    """Return the least, or the greatest, of constants."""
+    forms = [linear_form(child, names) for child in node.children]
+    constants = [form.constant for form in forms if form is not None and form.is_constant]
+    if len(constants) < len(forms):
+        return None
+    return LinearForm(min(constants) if isinstance(node, ex.Min) else max(constants))
+
+
 _RULES: dict[type, Callable[[Any, _Names], LinearForm | None]] = {
     ex.Sum: _sum,
     ex.Product: _product,
@@ -281,6 +290,8 @@ _RULES: dict[type, Callable[[Any, _Names], LinearForm | None]] = {
     ex.LeftShift: _left_shift,
     ex.RightShift: _right_shift,
     ex.Power: _power,
+    ex.Min: _extremum,
+    ex.Max: _extremum,
 }
 
 # --- to expressions

@@ -93,9 +93,7 @@ class Count:
         polynomial = self.pwqpolynomial
         if polynomial is None:
             return sum(times * _number(points, sizes) for points, times in self.parts)
-        names = [name or "" for name in polynomial.get_var_names(_PARAM)]
-        value: int = polynomial.eval_with_dict({name: sizes[name] for name in names})
-        return value
+        return _evaluated(polynomial, sizes)
 
     def at(self, params: Mapping[str, SupportsIndex]) -> int:
         """Return what `eval_with_dict` does, and find no formula first: for one use.
@@ -212,6 +210,15 @@ def added_up(counts: Iterable[tuple[_Key, Count]]) -> dict[_Key, Count]:
     return found
 
 
+def _evaluated(polynomial: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
+    """Return the value for given sizes, which may have more than 64 bits."""
+    point = isl.Point.zero(polynomial.get_domain_space())
+    for position, name in enumerate(polynomial.get_var_names(_PARAM)):
+        point = point.set_coordinate_val(_PARAM, position, to_val(sizes[name or ""]))
+    value: int = polynomial.eval(point).to_python()
+    return value
+
+
 def _number(points: Points, sizes: Mapping[str, int]) -> int:
     """Return how many points there are, for given sizes, without a formula in these."""
     return number(points.flat, points.names, sizes, points.where)
@@ -228,8 +235,7 @@ def _number_at(points: Points, sizes: Mapping[str, int]) -> int:
     found = formula(project_out(flat, sizes), points.names, universe())
     if found is None:
         return _number(points, sizes)
-    value: int = found.eval_with_dict({})
-    return value
+    return _evaluated(found, {})
 
 
 def _formula(kernel: Kernel, points: Points) -> isl.PwQPolynomial | None:

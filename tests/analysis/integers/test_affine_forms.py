@@ -13,6 +13,7 @@ from pymbolic.mapper.evaluator import evaluate
 from polygen.analysis.integers.affine_forms import LinearForm, combine, linear_form
 from polygen.ir import expression as ex
 from polygen.ir.show_expression import show_expression
+from polygen.language.parser import parse_expression
 
 NAMES = ("i", "j", "n")
 CONSTANTS = st.integers(-9, 9)
@@ -115,6 +116,14 @@ def test_forms_read_well(text: str, shown: str) -> None:
 )
 def test_what_is_not_affine(text: str) -> None:
     assert linear_form(parse(text)) is None
+
+
+def test_extrema_of_constants_are_constants() -> None:
+    form = linear_form(parse_expression("min(2, 3)*max(4, 5, 1)*i"))
+    assert form is not None
+    assert show_expression(form.expression()) == "10*i"
+    assert linear_form(parse_expression("min(i, 3)")) is None
+    assert linear_form(parse_expression("max(1.5, 3)")) is None
 
 
 def test_truth_values_are_no_numbers() -> None:

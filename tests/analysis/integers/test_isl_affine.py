@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import islpy as isl
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from pymbolic import parse
 from pymbolic.mapper.evaluator import evaluate
 
+import polygen
 from polygen.analysis.integers.affine_forms import LinearForm, linear_form
 from polygen.analysis.integers.isl_affine import (
     condition_set,
@@ -23,6 +26,7 @@ from polygen.analysis.integers.isl_affine import (
     set_condition,
     to_aff,
     to_pw_aff,
+    to_val,
 )
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -244,3 +248,14 @@ def test_sets_that_end_somewhere(conditions: str, below: bool, above: bool) -> N
     for ends, end in ((below, values.dim_min), (above, values.dim_max)):
         with nullcontext() if ends else pytest.raises(isl.Error):
             end(0)
+
+
+def test_numbers_go_to_isl_through_to_val() -> None:
+    """`isl.Val` alone refuses numbers past 64 bits with an error of its own."""
+    package = Path(polygen.__file__).parent
+    paths = {*package.rglob("*.py"), *(package / "transforms").rglob("*.py")}
+    direct = re.compile(r"isl\.Val\((?!-?\d+\))")
+    found = {path.name for path in paths if direct.search(path.read_text(encoding="utf-8"))}
+    assert found == {"isl_affine.py"}
+    assert to_val(-(2**63)).to_python() == -(2**63)
+    assert to_val(10**30).to_python() == 10**30

@@ -504,3 +504,11 @@ def test_counts_without_a_formula() -> None:
     for n in (0, 1, 300):
         inside = (997 * i - 1009 * j >= 0) & (997 * i - 1009 * j < n) & (i < n) & (j < n)
         assert count.eval_with_dict({"n": n}) == inside.sum()
+
+
+@pytest.mark.parametrize("n", [2**31 + 1, 2**62, 2**63 - 1, 2**63, 10**30])
+def test_sizes_past_64_bits(n: int) -> None:
+    """For which isl takes texts alone; the formula of a triangle, and its number without one."""
+    knl = pg.make_kernel("{ [i,j]: 0<=i<=j<n }", "a[i,j] = 2.0*b[i,j]")
+    count = pg.get_op_map(pg.add_dtypes(knl, {"b": "float64"})).sum()
+    assert count.eval_with_dict({"n": n}) == count.at({"n": n}) == n * (n + 1) // 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import islpy as isl
 import numpy as np
 import pytest
 
@@ -15,13 +16,17 @@ from polygen.errors import (
     LoopsOfOneInstruction,
     NameTaken,
     NotFusible,
+    ReservedName,
     TagConflict,
     UnknownIname,
 )
+from polygen.ir.domain import parse_domain
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag
 from tests.oracle.cases import SIZES, Step, agree, kernel, loops, lowered, split, steps
 from tests.oracle.compare import make_arguments, typed
 from tests.oracle.interpreter import interpret
+from tests.transforms.refusals import refused
 
 LINE = "{ [i,j]: 0<=i,j<n }"
 
@@ -242,3 +247,51 @@ def test_refused_arguments() -> None:
     with pytest.raises(InvalidArgument, match="existing_ok=1"):
         pg.rename_iname(knl, "j", "i", 1)  # type: ignore[arg-type]
     assert pg.rename_iname(knl, "j", "row", existing_ok=True).inames == ("i", "row")
+
+
+ROW = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+
+
+def _renamed(text: str, old: str, new: str) -> isl.Set:
+    domain = parse_domain(text).set
+    for kind in (isl.dim_type.set, isl.dim_type.param):
+        position = domain.find_dim_by_name(kind, old)
+        if position >= 0:
+            domain = domain.set_dim_name(kind, position, new)
+    return domain
+
+
+def test_domains_are_the_same_but_for_the_name() -> None:
+    old = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "out[i,j] = a[i]*i  {if=a[j] > i}")
+    old = pg.prioritize_loops(pg.tag_inames(old, {"i": "g.0"}), "i, j")
+    new = pg.rename_iname(old, "i", "row")
+    assert new.inames == ("row", "j")
+    for before, after in zip(old.domains, new.domains, strict=True):
+        assert after.set.is_equal(_renamed(before.text, "i", "row"))
+    (insn,) = new.instructions
+    assert insn.within_inames == {"row", "j"}
+    assert "i" not in insn.read_names
+    assert dict(new.tags) == {"row": GroupTag(0)}
+    assert new.priorities == (("row", "j"),)
+    assert pg.rename_iname(new, "row", "i") == old
+
+
+def test_renamed_it_computes_the_same() -> None:
+    knl = kernel("{ [i,j,k]: 0<=i<n and 0<=k<=i and 0<=j<k }", "out[i] = sum(k, sum(j, a[j]*k)*i)")
+    one_by_one = [lambda k, x=x: pg.rename_iname(k, x, "renamed") for x in "ijk"]
+    agree(knl, SIZES[:4], *one_by_one)
+
+
+def test_refused_names() -> None:
+    refused(UnknownIname, "no iname 'ii'.*did you mean 'i'", pg.rename_iname, ROW, "ii", "row")
+    for taken in "i", "n", "a", "out", "insn":
+        refused(
+            NameTaken,
+            f"already has a '{taken}'.*'{taken}_0' is free",
+            pg.rename_iname,
+            ROW,
+            "i",
+            taken,
+        )
+    refused(ReservedName, "'float' has a meaning", pg.rename_iname, ROW, "i", "float")
+    refused(InvalidArgument, "new_iname=7", pg.rename_iname, ROW, "i", 7)

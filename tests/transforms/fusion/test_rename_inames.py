@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import polygen as pg
-from polygen.errors import DomainsDiffer, InvalidArgument, NameTaken, UnknownIname
+from polygen.errors import DomainsDiffer, IllegalStep, InvalidArgument, NameTaken, UnknownIname
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import SIZES, agree, kernel, loops, lowered
 from tests.transforms.numpy_runs import numpy_agrees
+from tests.transforms.refusals import refused
 
 CHAIN = kernel(
     "{ [i,j,k]: 0<=i,j,k<n }", "b[i] = 2*a[i]\nc[j] = b[j] + j  {id=u}\nd[k] = c[k]*b[k]"
@@ -56,3 +57,12 @@ def test_refused(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -
     with pytest.raises(kind) as caught:
         pg.rename_inames(knl, *given)
     assert text in str(caught.value)
+
+
+def test_whoever_vouches_for_a_step_does_so_for_its_parts() -> None:
+    knl = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"], "b[i] = a[i]\nc[j] = b[n-1-j]")
+    rename: Any = pg.rename_inames
+    refused(IllegalStep, "rename_iname", rename, knl, "i, j", "p")
+    new = rename(knl, "i, j", "p", unsafe=True)
+    assert [i.within_inames for i in new.instructions] == [{"p"}, {"p"}]
+    assert len(new.claims) == 1

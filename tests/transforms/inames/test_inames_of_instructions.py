@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,47 +11,14 @@ import polygen as pg
 from polygen.errors import (
     CannotProve,
     IllegalStep,
-    InameNotUsed,
-    MalformedKernel,
     NotTheSame,
-    UnknownIname,
-    UnknownInstruction,
-    UnknownName,
-    UserError,
 )
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_expression
 from polygen.proof import Rearranged, prove
-from tests.oracle.cases import agree_in_arrays, kernel, prior, steps, tag
-from tests.transforms.numpy_runs import numpy_agrees
-
-PLANE = "{ [i,j]: 0<=i<n and 0<=j<m }"
-FOUR = "{ [i,j]: 0<=i<n and 0<=j<4 }"
-CALLS = [{"n": n, "m": m} for n, m in ((0, 3), (3, 0), (1, 1), (5, 4))]
-
-
-def typed(domains: Any, text: str, **options: Any) -> Kernel:
-    knl = kernel(domains, text, **{"loop_priority": "i, j", **options})
-    return pg.add_dtypes(knl, {v: "float64" for v in knl.variables if v not in knl.parameters})
-
-
-def refused(kind: type[UserError], text: str, step: Any, *args: Any, **options: Any) -> None:
-    with pytest.raises(kind, match="(?s)" + text):
-        step(*args, **options)
-
-
-SCALAR = "<> t = 2*a[i]  {id=t, inames=i}\nout[i,j] = t + j  {id=out}"
-ARRAY = "b[i] = 2*a[i]  {id=t, inames=i}\nout[i,j] = b[i] + j  {id=out}"
-OFTEN = [text.replace("inames=i}", "inames=i:j}") for text in (SCALAR, ARRAY)]
-
-
-def often(knl: Kernel) -> Kernel:
-    return pg.add_inames_to_insn(knl, "j", "t")
-
-
-def once(knl: Kernel) -> Kernel:
-    return pg.remove_inames_from_insn(knl, "j", "t")
+from tests.oracle.cases import agree_in_arrays, kernel, steps, tag
+from tests.transforms.inames.often_and_once import ARRAY, FOUR, SCALAR, often, once, typed
 
 
 @pytest.mark.parametrize("text", [SCALAR, ARRAY])
@@ -67,82 +33,12 @@ def test_often_and_once_again(text: str) -> None:
     assert pg.replay(knl, once(new).history) == knl
 
 
-def test_results_are_numpys() -> None:
-    knl = typed(FOUR, SCALAR)
-
-    def expected(a: Any) -> dict[str, Any]:
-        return {"out": 2 * a[:, None] + np.arange(4.0)}
-
-    numpy_agrees(knl, often, expected)
-    numpy_agrees(typed(FOUR, OFTEN[0]), once, expected)
-    numpy_agrees(typed(FOUR, OFTEN[0]), steps(once, tag(i="g.0")), expected)
-
-
-def test_loops_that_may_have_no_iteration() -> None:
-    refused(NotTheSame, "'b' would not end with 2", often, typed(PLANE, ARRAY))
-    assumed = typed(PLANE, ARRAY, assumptions="m >= 1")
-    agree_in_arrays(assumed, [{"n": 3, "m": 2}, {"n": 5, "m": 1}], often)
-    # What only the loop reads may be written although it has no iteration, and need not be.
-    agree_in_arrays(typed(PLANE, SCALAR), CALLS, often)
-    agree_in_arrays(typed(PLANE, OFTEN[0]), CALLS, once)
-    refused(NotTheSame, "'b' would end with 2", once, typed(PLANE, OFTEN[1]))
-    assert once(typed(PLANE, OFTEN[1], assumptions="m >= 1")).instruction("t").within_inames == {
-        "i"
-    }
-
-
 def test_both_inames() -> None:
     knl = typed(FOUR, "b[0] = a[0]  {id=t, inames=i:j}", assumptions="n >= 1")
     new = pg.remove_inames_from_insn(knl, "i, j", "t")
     assert new.instruction("t").within_inames == set()
     assert pg.add_inames_to_insn(new, ["i", "j"], "writes:b") == knl
     assert pg.add_inames_to_insn(knl, "i", "t") is knl
-
-
-@pytest.mark.parametrize("order", ["i, j", "j, i"])
-def test_what_is_added_up_is_executed_as_often_as_before(order: str) -> None:
-    text = "b[i] = b[i] + a[i]  {id=t, inames=i}\nout[i,j] = a[i]"
-    refused(NotTheSame, "instead of b", often, prior(order)(typed(FOUR, text)))
-    knl = prior(order)(typed(FOUR, text.replace("inames=i}", "inames=i:j}")))
-    refused(NotTheSame, "would compute b", once, knl)
-
-
-def test_what_changes_between_iterations() -> None:
-    text = "b[i] = c[i]  {id=t, inames=i:j, dep=*}\nc[i] = j  {id=c, dep=t, inames=i:j}"
-    refused(IllegalStep, "reads from 'c'", once, typed(FOUR, text))
-    refused(
-        CannotProve,
-        "too many writes would have to be followed",
-        once,
-        typed("{ [i,j]: 1<=i<n and 0<=j<4 }", "b[i] = b[i-1] + a[i]  {id=t, inames=i:j}"),
-    )
-
-
-def test_inames_that_do_not_fit() -> None:
-    knl = typed(FOUR, SCALAR)
-    add, remove = pg.add_inames_to_insn, pg.remove_inames_from_insn
-    refused(UnknownIname, "no iname 'k'", add, knl, "k", "t")
-    refused(UnknownIname, "no iname 'k'", remove, knl, "k", "t")
-    refused(UnknownInstruction, "no instruction 'q'", add, knl, "j", "q")
-    refused(InameNotUsed, "none of these instructions is within 'j'", remove, knl, "j", "t")
-    refused(UnknownName, "'out' mentions 'j'", remove, knl, "j", "out")
-    summed = typed(FOUR, "b[i] = sum(j, a[i,j])  {id=t, inames=i}", loop_priority=())
-    refused(MalformedKernel, "reduces over 'j', which it is also within", add, summed, "j", "t")
-    nested = kernel(
-        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }", "{ [k]: 0<=k<4 }"],
-        "out[i,j] = a[i]\nb[k] = a[k]  {id=b}",
-        pg.GlobalArg("a", shape="n+4"),
-    )
-    refused(MalformedKernel, "which the domain of 'j' needs", add, nested, "j", "b")
-
-
-def test_whoever_vouches_for_a_step_does_so_for_its_parts() -> None:
-    knl = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"], "b[i] = a[i]\nc[j] = b[n-1-j]")
-    rename: Any = pg.rename_inames
-    refused(IllegalStep, "rename_iname", rename, knl, "i, j", "p")
-    new = rename(knl, "i, j", "p", unsafe=True)
-    assert [i.within_inames for i in new.instructions] == [{"p"}, {"p"}]
-    assert len(new.claims) == 1
 
 
 LITERALS = {

@@ -11,7 +11,8 @@ import polygen as pg
 from polygen.errors import InvalidArgument, TagConflict, UnknownIname
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag, GroupTag, IlpTag, InameTag, LocalTag, UnrollTag, VectorTag
-from tests.oracle.cases import agree, kernel
+from tests.oracle.cases import agree, kernel, tag
+from tests.transforms.refusals import refused
 
 # The marks in values, which tell instances apart, are numbers of inames.
 pytestmark = pytest.mark.filterwarnings("ignore::polygen.errors.NotVectorized")
@@ -131,3 +132,62 @@ def test_other_steps_take_the_same_tags() -> None:
         {"i_outer": "g.0", "j_outer": "g.1", "j_inner": "l.auto"},
         {"i_j": "g.0"},
     ]
+
+
+ROW = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+SQUARE = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = a[i,j] + i - j")
+FIXED = kernel("{ [i,j]: 0<=i<6 and 0<=j<4 }", "out[i,j] = a[i,j]  {if=a[i,j] > j}")
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [("for", ForTag()), ("unr", UnrollTag()), ("g.1", GroupTag(1)), ("l.0", LocalTag(0))],
+)
+def test_tags(text: str, parsed: Any) -> None:
+    knl = pg.tag_inames(SQUARE, {"i": text})
+    assert dict(knl.tags) == {"i": parsed}
+    assert pg.tag_inames(SQUARE, {"i": parsed}) == knl
+    assert knl.domains == SQUARE.domains
+    assert pg.tag_inames(knl, {"i": text}) is knl
+
+
+def test_whatever_the_tags_it_computes_the_same() -> None:
+    tags = ["for", "unr", "g.0", "l.0", "l.1"]
+    both = [tag(i=a, j=b) for a in tags for b in tags if a != b or a[1] != "."]
+    agree(FIXED, [{}], *both)
+
+
+def test_tags_are_replaced_by_force_only() -> None:
+    knl = pg.tag_inames(ROW, {"i": "g.0"})
+    refused(
+        TagConflict,
+        "'i' is tagged g.0 already; asked for was unr.*force=True",
+        pg.tag_inames,
+        knl,
+        {"i": "unr"},
+    )
+    assert dict(pg.tag_inames(knl, {"i": "unr"}, force=True).tags) == {"i": UnrollTag()}
+    loop = pg.tag_inames(ROW, {"i": "for"})
+    assert dict(pg.tag_inames(loop, {"i": "g.0"}).tags) == {"i": GroupTag(0)}
+
+
+def test_refused_tags() -> None:
+    refused(UnknownIname, "no iname 'k'", pg.tag_inames, SQUARE, {"k": "g.0"})
+    refused(InvalidArgument, "'g' is no iname tag.*g.0 to g.2", pg.tag_inames, ROW, {"i": "g"})
+    refused(InvalidArgument, "which is not tags of inames", pg.tag_inames, ROW, 7)
+    refused(InvalidArgument, "which is not tags of inames", pg.tag_inames, ROW, {"i": 0})
+    refused(
+        InvalidArgument,
+        "force=1, which is not True or False",
+        pg.tag_inames,
+        ROW,
+        {"i": "g.0"},
+        force=1,
+    )
+    refused(
+        TagConflict,
+        "within 'i' and 'j', both tagged g.0",
+        pg.tag_inames,
+        SQUARE,
+        {"i": "g.0", "j": "g.0"},
+    )

@@ -142,26 +142,6 @@ def test_ends_that_are_all_of_a_loop(extent: int) -> None:
             np.testing.assert_array_equal(new.executor("c")(a=a)[1][0], 2 * a)
 
 
-STRIDED = pg.make_kernel(
-    "{ [i,j]: 0<=i<n and i mod 3 = 1 and 0<=j<n and (j - i) mod 2 = 0 }",
-    "b[i,j] = a[i] - a[j]",
-    [pg.GlobalArg("a", np.float64, "n"), pg.GlobalArg("b", np.float64, "n, n"), "..."],
-    loop_priority="i, j",
-    name="strided",
-)
-
-
-def test_ends_of_loops_in_steps() -> None:
-    for iname in ("i", "j"):
-        run = pg.peel(STRIDED, iname, 1, 1).executor("c")
-        for n in (0, 1, 2, 4, 9):
-            a, b = np.arange(n) ** 2.0, np.zeros((n, n))
-            run(a=a, b=b)
-            i, j = np.indices((n, n))
-            inside = (i % 3 == 1) & ((j - i) % 2 == 0)
-            np.testing.assert_array_equal(b, inside * (a[:, None] - a))
-
-
 def test_refused() -> None:
     for condition, why in (("r < stop", "bounds none of these loops"), ("k < count", "'count'")):
         with pytest.raises(NotSeparable, match=why):
