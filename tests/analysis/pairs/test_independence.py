@@ -24,7 +24,7 @@ def _element(text: str, i: int) -> int:
 def test_two_instructions(first: str, second: str) -> None:
     """It is found exactly if there are two such instances, and those that it names are such."""
     lines = f"x[{first}] = 1 {{id=s, inames=i}}\nx[{second}] = 2 {{id=u, inames=i}}"
-    knl = unproved("{ [i]: 0<=i<4 }", lines, pg.GlobalArg("x", shape="9"), "...")
+    knl = unproved("{ [i]: 0<=i<4 }", lines, pg.GlobalArg("x", shape="9"))
     touching = {
         (a, b) for a, b in product(range(4), repeat=2) if _element(first, a) == _element(second, b)
     }
@@ -39,7 +39,7 @@ def test_two_instructions(first: str, second: str) -> None:
 def test_one_instruction(text: str) -> None:
     """An instance and itself are no pair."""
     knl = unproved(
-        "{ [i]: 0<=i<4 }", f"x[{text}] = 1 {{id=s, inames=i}}", pg.GlobalArg("x", shape="9"), "..."
+        "{ [i]: 0<=i<4 }", f"x[{text}] = 1 {{id=s, inames=i}}", pg.GlobalArg("x", shape="9")
     )
     found = contradiction(knl, "s", "s")
     values = [_element(text, i) for i in range(4)]
@@ -61,7 +61,7 @@ def test_what_two_only_read_is_no_conflict() -> None:
 
 def test_data_contradicts_nothing() -> None:
     lines = "x[idx[i]] = 1 {id=s}\nx[i] = 2 {id=u, if=idx[i] > 0}"
-    knl = unproved("{ [i]: 0<=i<n }", lines, IDX, pg.GlobalArg("x", shape="n"), "...")
+    knl = unproved("{ [i]: 0<=i<n }", lines, IDX, pg.GlobalArg("x", shape="n"))
     for pair in product("su", repeat=2):
         assert contradiction(knl, *pair) is None
 
@@ -86,6 +86,6 @@ def test_copies_of_a_temporary_are_no_conflict() -> None:
     lines = "t = a[i] {id=s}\nb[i] = t {id=u, dep=s}"
     for space, is_one in ((pg.AddressSpace.PRIVATE, False), (pg.AddressSpace.LOCAL, True)):
         t = pg.TemporaryVariable("t", "float64", address_space=space)
-        knl = tagged(unproved("{ [i]: 0<=i<4 }", lines, t, "..."), i="l.0")
+        knl = tagged(unproved("{ [i]: 0<=i<4 }", lines, t), i="l.0")
         assert (contradiction(knl, "s", "s") is not None) is is_one
     assert contradiction(knl, "u", "u") is None

@@ -24,7 +24,7 @@ def _copied(written: str, read: str, *options: str) -> Kernel:
         t[{written}] = a[o, x, y] {{id=w, inames=o:x:y{more}}}
         out[o, i, j] = t[{read}] {{id=r, dep=w, inames=o:i:j}}
         """
-    return unproved(IN_ROWS, text, T, *([IDX] if "idx" in written + read else []), "...")
+    return unproved(IN_ROWS, text, T, *([IDX] if "idx" in written + read else []))
 
 
 def _found(knl: Kernel, *same: str) -> tuple[set[tuple[int, ...]], dict[str, str]] | None:
@@ -82,7 +82,7 @@ def test_a_subscript_that_is_another_number() -> None:
     """All of the writer's inames are shared: then the subscripts must be the same anyway."""
     text = "t[x, {}] = a[x] {{id=w}}\nout[x] = t[x, {}] {{id=r, dep=w}}"
     for read, is_found in (("3", True), ("4", False)):
-        knl = unproved("{ [x]: 0<=x<n }", text.format("3", read), T, "...")
+        knl = unproved("{ [x]: 0<=x<n }", text.format("3", read), T)
         access = read_of(knl, "r", "t")
         assert access.reference is not None
         writer = write_of(knl, "w", "t"), knl.instruction("w")
@@ -109,7 +109,7 @@ def test_a_loop_as_long_as_data_says() -> None:
         t[x, 0] = a[x] {id=w, dep=c}
         out[i] = t[i, 0] {id=r, dep=w}
         """
-    knl = unproved(["{ [x]: 0<=x<count }", "{ [i]: 0<=i<4 }"], text, T, IDX, "...")
+    knl = unproved(["{ [x]: 0<=x<count }", "{ [i]: 0<=i<4 }"], text, T, IDX)
     access = read_of(knl, "r", "t")
     assert access.reference is not None
     writer = write_of(knl, "w", "t"), knl.instruction("w")
