@@ -74,7 +74,8 @@ def test_an_iname_that_says_something_of_others() -> None:
 
 def test_what_steps_left_is_not_said() -> None:
     """An instruction was in it as it was written: somebody took it out."""
-    knl = _kernel("b[i, j, k] = 1 {inames=+t}")
+    b = pg.GlobalArg("b", "float64", "n, n, n")
+    knl = _kernel("b[i, j, k] = 1 {inames=+t}", kernel_data=[b, "..."])
     left = pg.remove_inames_from_insn(knl, "t", "insn")
     assert "t" not in used_inames(left)
     assert _said(left) == []

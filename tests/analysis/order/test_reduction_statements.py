@@ -47,6 +47,8 @@ def test_reductions_in_each_other() -> None:
     outer, inner, use = ids["r", IN_I], ids["r", IN_BOTH], "r"
     start, inner_start, *others = _order(made)
     assert others == [inner, outer, use]
+    assert made.instruction(outer).depends_on == {start, inner}
+    assert made.instruction(inner).depends_on == {start, inner_start}
     assert made.instruction(start).within_inames == NOWHERE
     assert made.instruction(inner_start).within_inames == IN_I
 
