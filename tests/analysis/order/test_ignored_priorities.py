@@ -71,7 +71,7 @@ def test_loops_that_nothing_is_in_have_no_order() -> None:
         (TRIANGLE, "b[i, j, k] = 1", "k, i", "the values of 'k' depend on 'i'"),
         (
             SQUARE,
-            "a[i] = 1 {id=s}\nb[i, j] = 1 {id=t}",
+            "b[i, j] = 1 {id=t}\na[i] = 1 {id=s}",
             "j, i",
             "'s' is in the loop of 'i' and not in that of 'j': distribute_loop(kernel, 'i')",
         ),

@@ -118,6 +118,10 @@ def test_circles_of_loops() -> None:
         ("s: ab, t: bc, u: ca", {"a", "b", "c"}),
         ("s: ab, t: bc, u: cd, v: da", {"a", "b", "c", "d"}),
         ("s: abx, t: bcx, u: cax, v: ay", {"a", "b", "c"}),
+        # A shortest one.
+        ("s: ab, t: bc, u: cd, v: da, w: de, x: ef, y: fd", {"d", "e", "f"}),
+        # No instruction is in three of them: in s, any of its loops can be outside.
+        ("s: abc, t: ax, u: bx", {"a", "b", "x"}),
     ):
         why = why_not_nestable(_of_text(text))
         assert why.startswith("the loops form a circle, ")
