@@ -10,7 +10,9 @@ import islpy as isl
 import polygen as pg
 from polygen.analysis.access.accesses import Access, touched
 from polygen.ir.domain import unflatten
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.language.parser import parse_statement
 from tests.analysis.flat import SMALL
 from tests.oracle.cases import kernel
 
@@ -80,3 +82,8 @@ def listed(
         )
         for point in found
     }
+
+
+def expression(text: str) -> Expression:
+    """Return an expression from a text."""
+    return parse_statement(f"x = {text}").values[0]

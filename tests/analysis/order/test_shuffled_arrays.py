@@ -129,6 +129,7 @@ def test_along_a_slower_axis() -> None:
         ("q + 1, p", "q % 2 > 0 and q < 3", None),  # in the next sub-group
         ("q, p + 1", "p < 3", 1),
         ("q, p + 1", "p < 4", None),  # there is nobody
+        ("q, p - 1", "q % 2 > 0", None),  # the one before is in another row
         ("q + 1, p + 1", "q % 2 < 1 and p < 3", None),  # along two axes
         ("p, q", "p < 4", None),
     ):
