@@ -59,6 +59,9 @@ def test_a_reduction_that_is_there_twice_runs_once() -> None:
     other = unproved(SQUARE, "c[0] = sum(i, b[i])*sum(i, b[i] + 1) {id=r, inames=}")
     counts = [len(realized(knl)[0].instructions) for knl in (once, twice, other)]
     assert counts == [3, 3, 5]
+    made, ids = realized(other)
+    *_, last = (insn.id for insn in made.instructions if insn.within_inames)
+    assert ids["r", IN_I] == last
 
 
 def test_what_comes_before_the_instruction_comes_before_its_reduction() -> None:

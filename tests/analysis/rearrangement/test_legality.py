@@ -120,6 +120,46 @@ def test_an_order_of_instructions_the_other_way() -> None:
             assert found.point["i"] == found.point["i'"]
 
 
+@pytest.mark.parametrize(
+    ("relation", "left"), [("i' = i", []), ("i' = i != 2", [2]), ("i' = i + 1", [0, 1, 2, 3])]
+)
+def test_dependencies_on_some_instances(relation: str, left: list[int]) -> None:
+    """Those pairs that the relation leaves out are in no order."""
+    lines = "x[i, 0] = 1 {{id=s, dep=*}}\nx[i, 0] = 2 {{id=u, dep={}}}"
+    old = unproved("{ [i]: 0<=i<4 }", lines.format("*s"), X)
+    new = unproved("{ [i]: 0<=i<4 }", lines.format(f"s[{{ [i] -> [i'] : {relation} }}]"), X)
+    found = violation(old, new, UNMOVED)
+    assert (found is not None) is bool(left)
+    if found is not None:
+        assert found.now == UNORDERED
+        assert found.point["i"] == found.point["i'"]
+        assert found.point["i"] in left
+
+
+def test_temporaries_within_an_iteration() -> None:
+    """The iterations may come in any order, unless one finds what another wrote."""
+    moved = InstanceMap({"i": expression("3 - i")})
+    for first, second, is_broken in (("w", "r", False), ("r", "w", True)):
+        lines = {"w": "t = a[{0}] {{id=w, dep=*%s}}", "r": "y[{0}] = t {{id=r, inames=i, dep=*%s}}"}
+        text = lines[first] % "" + "\n" + lines[second] % first
+        old, new = (unproved("{ [i]: 0<=i<4 }", text.format(i), PRIVATE, Y) for i in ("i", "(3-i)"))
+        found = violation(old, new, moved)
+        assert (found is not None) is is_broken
+        if found is not None:
+            assert (found.name, found.now) == ("t", REVERSED)
+
+
+def test_what_is_assumed_of_sizes() -> None:
+    lines = "x[{0}+1, 0] = x[{0}, 0] {{id=s}}"
+    for assumptions, is_broken in (("n >= 0", True), ("n <= 1", False)):
+        old, new = (
+            unproved("{ [i]: 0<=i<n }", lines.format(i), X, assumptions=assumptions)
+            for i in ("i", "(n-1-i)")
+        )
+        found = violation(old, new, InstanceMap({"i": expression("n - 1 - i")}))
+        assert (found is not None) is is_broken
+
+
 def test_an_empty_domain_breaks_nothing() -> None:
     for bound, is_broken in (("n", True), ("n and n <= 0", False), ("n and n <= 1", False)):
         lines = "x[{0}+1, 0] = x[{0}, 0] {{id=s}}"
@@ -184,6 +224,15 @@ def test_an_axis_orders_nothing() -> None:
             assert a != b
             elements = [{eval(write, {"i": i}), eval(read, {"i": i})} for i in (a, b)]  # noqa: S307
             assert elements[0] & elements[1]
+
+
+def test_an_axis_along_which_the_old_loop_ran_downward() -> None:
+    lines = "y[{0} + 1] = y[{0}] + 1 {{id=s}}"
+    old, new = (unproved("{ [i]: 0<=i<4 }", lines.format(i), Y) for i in ("i", "(3-i)"))
+    found = violation(old, tagged(new, i="g.0"), InstanceMap({"i": expression("3 - i")}))
+    assert found is not None
+    assert found.now == UNORDERED
+    assert found.point["i"] == found.point["i'"] + 1
 
 
 def test_a_copy_of_its_own_for_each_work_item() -> None:

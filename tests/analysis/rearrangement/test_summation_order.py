@@ -172,3 +172,15 @@ def test_sums_in_sums_are_looked_at_one_by_one() -> None:
     assert found is not None
     assert found.reduction.inames == ("j",)
     assert found.inames == ("j",)
+
+
+def test_each_sum_has_an_order_of_its_own() -> None:
+    """Values of different sums may come in any order."""
+    old = unproved("{ [i, j]: 0<=i<4 and 0<=j<8 }", "c[i] = sum(j, a[j]) {id=r}", A)
+    new = unproved("{ [i, p]: 0<=i<4 and i<=p<i+8 }", "c[i] = sum(p, a[p - i]) {id=r}", A)
+    back = unproved("{ [i, p]: 0<=i<4 and i<=p<i+8 }", "c[i] = sum(p, a[7 + i - p]) {id=r}", A)
+    assert reordered(old, new, _moved("p - i"), rounding=True) is None
+    found = reordered(old, back, _moved("7 + i - p"), rounding=True)
+    assert found is not None
+    assert found.point is not None
+    assert found.point["i"] == found.point["i'"]
