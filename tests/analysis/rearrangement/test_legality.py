@@ -276,3 +276,16 @@ def test_what_nothing_reads() -> None:
         assert (found is not None) is is_broken
         if found is not None:
             assert (found.name, found.kind, found.now) == ("t", "output", UNORDERED)
+
+
+def test_temporaries_that_are_filled_in_each_iteration() -> None:
+    """Only if all that is read is filled, other iterations are met by chance alone."""
+    lines = "t[x] = a[{0}, x] {{id=w, dep=*}}\nb[{0}, y] = t[3 - y] {{id=r, dep=*w, inames=o:y}}"
+    t = pg.TemporaryVariable("t", "float64", 4)
+    for filled, is_broken in ((4, False), (3, True)):
+        domains = ["{ [o]: 0<=o<3 }", f"{{ [x]: 0<=x<{filled} }}", "{ [y]: 0<=y<4 }"]
+        old, new = (unproved(domains, lines.format(o), t, order="o, x") for o in ("o", "(2-o)"))
+        found = violation(old, new, InstanceMap({"o": expression("2 - o")}))
+        assert (found is not None) is is_broken
+        if found is not None:
+            assert (found.name, found.now) == ("t", REVERSED)
