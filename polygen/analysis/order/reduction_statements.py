@@ -51,7 +51,10 @@ def places(kernel: Kernel) -> Places:
 
 @per_kernel
 def realized(kernel: Kernel) -> tuple[Kernel, Mapping[tuple[str, frozenset[str]], str]]:
-    """Return the statements as a kernel, and their ids by instruction and the inames around."""
+    """Return the statements as a kernel, and their ids by instruction and the inames around.
+
+    Of reductions of one instruction within the same inames, these are the ids of the last update.
+    """
     maker = _Maker(kernel)
     return kernel.copy(instructions=maker.run()), maker.ids
 

@@ -8,7 +8,6 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.order.loop_tree import LoopNode, loop_tree, loops_outside
-from polygen.analysis.order.nestability import why_not_nestable
 from polygen.errors import NoLoopNest
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
@@ -81,16 +80,3 @@ def test_a_loop_with_fewer_instructions_is_inside() -> None:
     knl = kernel("{ [a,b]: 0<=a,b<n }", "x[b] = 0  {dep=*}\ny[a,b] = x[b] + 1")
     assert loops_outside(knl) == {"a": {"b"}, "b": frozenset()}
     assert _nest(pg.prioritize_loops(knl, "b, a")) == ["b"]
-
-
-@pytest.mark.parametrize(
-    ("loops", "why"),
-    [
-        ("s: a, t: ab, u: b", "'t' is in both {a, b}, 's' in 'a' and not in 'b', and 'u' in 'b'"),
-        ("s: ab, t: bc, u: c", "'t' is in both {b, c}, 's' in 'b' and not in 'c', and 'u' in 'c'"),
-        ("s: c, t: bc, u: ab", "'t' is in both {b, c}, 'u' in 'b' and not in 'c', and 's' in 'c'"),
-    ],
-)
-def test_who_keeps_a_nest_from_existing(loops: str, why: str) -> None:
-    inames = {n: frozenset(i) for n, i in (part.split(": ") for part in loops.split(", "))}
-    assert why_not_nestable(inames).startswith(why)

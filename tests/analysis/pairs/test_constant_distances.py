@@ -1,19 +1,16 @@
-"""Distances of instances, and pairs that data cannot bring together, beside enumeration."""
+"""Distances of instances that touch one element, beside enumeration."""
 
 from __future__ import annotations
 
 from itertools import product
 from typing import Any
 
-import islpy as isl
-import numpy as np
 import pytest
 
 import polygen as pg
 from polygen.analysis.access.accesses import touched
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.pairs.constant_distances import distances, ends_of, extremes, only_itself
-from polygen.analysis.pairs.indirect_accesses import may_be_equal
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_statement
 from tests.oracle.cases import kernel
@@ -26,9 +23,9 @@ def _kernel(left: str, right: str, *data: Any) -> Kernel:
         return kernel("{ [i,j]: 0<=i,j<n }", f"x[{left}] = x[{right}] + j  {{id=s}}", *data, "...")
 
 
-def _elements(text: str, n: int, **arrays: Any) -> dict[tuple[int, int], Any]:
+def _elements(text: str, n: int) -> dict[tuple[int, int], Any]:
     return {
-        (i, j): eval(f"({text},)", {"i": i, "j": j, "n": n, "m": 2, **arrays})  # noqa: S307
+        (i, j): eval(f"({text},)", {"i": i, "j": j, "n": n, "m": 2})  # noqa: S307
         for i, j in product(range(n), repeat=2)
     }
 
@@ -69,64 +66,6 @@ def test_what_is_found() -> None:
     assert found("i, i+1", "i, i") is None
     assert found("i+j", "i+j") == {}
     assert found("i", "j") == {}
-
-
-TABLES = [
-    ("idx[i]", "idx[i]"),
-    ("idx[i]", "idx[i+1]"),
-    ("idx[i]", "idx[i]+1"),
-    ("2*idx[i]", "2*idx[j]+1"),
-    ("idx[i]", "jdx[i]"),
-    ("idx[jdx[i]]", "idx[jdx[j]]"),
-    ("idx[i], j", "idx[j], i"),
-    ("idx[i//2]", "idx[j]"),
-    ("idx[i]+j", "idx[j]+i"),
-    ("idx[i]*j", "idx[j]*i"),
-    ("idx[i]%2", "idx[j]%2"),
-    ("min(idx[i], 1)", "min(idx[j], 1)"),
-]
-
-
-@pytest.mark.parametrize(("left", "right"), TABLES)
-@pytest.mark.parametrize("injective", [(), ("idx",), ("idx", "jdx")])
-def test_subscripts_that_are_data(left: str, right: str, injective: tuple[str, ...]) -> None:
-    """No two instances are ruled out that touch one element, for any data that is as claimed."""
-    shape = ("p", "p") if left.endswith(", j") else ("p",)
-    tables = [pg.GlobalArg(name, "int32", "q") for name in ("idx", "jdx")]
-    used = [t for t in tables if t.name in left + right]
-    knl = _kernel(left, right, pg.GlobalArg("x", shape=shape), *used)
-    for name in injective:
-        if name in left + right:
-            knl = pg.assume_injective(knl, name)
-    accesses = [a.reference for a in touched(knl, "s")["x"]]
-    read, write = accesses
-    assert read is not None
-    assert write is not None
-    possible = may_be_equal(knl, write, read)
-    random, excluded, n = np.random.default_rng(0), 0, 3
-    seen: set[tuple[int, ...]] = set()
-    for _ in range(200):
-        arrays = {
-            name: random.permutation(6) if name in injective else random.integers(0, 6, 6)
-            for name in ("idx", "jdx")
-        }
-        here, there = (_elements(text, n, **arrays, min=min) for text in (left, right))
-        seen |= {(*x, *y) for x in here for y in there if here[x] == there[y]}
-    for point in product(range(n), repeat=4):
-        holds = _contains(possible, dict(zip(("i", "j", "i'", "j'"), point, strict=True)), n)
-        assert holds or point not in seen
-        excluded += not holds
-    exact = {"idx[i]", "2*idx[i]", "idx[jdx[i]]"}
-    if left in exact and "+1" not in right and len(injective) == left.count("dx"):
-        assert excluded == 81 - len(seen)  # and no more than these are left
-
-
-def _contains(flat: isl.Set, values: dict[str, int], n: int) -> bool:
-    for name, value in {**values, "n": n}.items():
-        position = flat.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            flat = flat.fix_val(isl.dim_type.param, position, isl.Val(value))
-    return not flat.is_empty()
 
 
 DIGITS = {

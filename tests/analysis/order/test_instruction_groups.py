@@ -1,18 +1,16 @@
-"""Groups that are not interleaved with others; instructions between which nobody has to wait."""
+"""Groups that are not interleaved with others, beside all orders there are."""
 
 from __future__ import annotations
 
 import itertools
 import random
 
-import numpy as np
 import pytest
 
 import polygen as pg
+from polygen.analysis.order.instruction_groups import conflicts_with_groups, orders_of_groups
 from polygen.analysis.order.loop_tree import loop_tree, statements
-from polygen.errors import GroupsInterleaved, WaitNeeded
-
-LOCAL = pg.AddressSpace.LOCAL
+from polygen.errors import GroupsInterleaved
 
 
 def order(knl: pg.Kernel) -> list[str]:
@@ -116,43 +114,72 @@ def test_a_group_that_nothing_conflicts_with() -> None:
     assert order(kernel(text)) == ["insn", "insn_0", "insn_1"]
 
 
-# --- nosync=
+# --- all ways
 
 
-def staged(index: str, option: str, reader: str = "j") -> pg.Kernel:
-    knl = pg.make_kernel(
-        "{ [i, j]: 0<=i,j<16 }",
-        f"t[i] = a[i]  {{id=w}}\nout[{reader}] = t[{index}]  {{id=r{option}}}",
-        [
-            pg.TemporaryVariable("t", np.float32, 16, LOCAL),
-            pg.GlobalArg("a", np.float32, 16),
-            *([pg.GlobalArg("p", np.int32, 16)] if "p" in index else []),
-            "...",
-        ],
-        name="staged",
-        silenced_warnings="UnusedIname",  # with reader="i"
-    )
-    return pg.tag_inames(knl, {"i": "l.0", "j": "l.0"})
+def test_who_conflicts_with_what() -> None:
+    """With a group of one, nobody does: it is whole anyway."""
+    text = """
+    a[i] = 1  {id=a0, groups=a:b}
+    b[i] = 2  {id=b0, conflicts=a:b}
+    c[i] = 3  {id=c, conflicts=c}
+    d[i] = 4  {id=a1, groups=a}
+    e[i] = 5  {id=e, groups=c}
+    """
+    assert conflicts_with_groups(kernel(text)) == (("b0", ("a0", "a1")),)
+    assert conflicts_with_groups(kernel("a[i] = 1 {groups=a}\nb[i] = 2 {groups=a}")) == ()
 
 
-def test_what_is_true_is_accepted() -> None:
-    code = str(pg.generate_code(staged("i", ", nosync=w@local", reader="i"), "opencl"))
-    assert "barrier" not in code
+def test_one_way_where_nothing_conflicts() -> None:
+    knl = kernel("a[i] = 1 {id=a, dep=*}\nb[i] = 2 {id=b, dep=*a}")
+    assert list(orders_of_groups(knl)) == [{"a": frozenset(), "b": {"a"}}]
 
 
-@pytest.mark.parametrize("scope", ["", "@local", "@any"])
-def test_what_is_wrong_is_refused(scope: str) -> None:
-    with pytest.raises(WaitNeeded, match="both touch one element of 't'") as caught:
-        pg.generate_code(staged("15 - j", f", nosync=w{scope}"), "opencl")
-    assert "-> [j] out[j]" in str(caught.value.excerpt)
+def test_as_written_comes_first() -> None:
+    lines = [
+        "a[i] = 1 {id=a, groups=g}",
+        "b[i] = 2 {id=b, conflicts=g}",
+        "c[i] = 3 {id=c, groups=g}",
+    ]
+    early, late = ({"a": {"b"}, "b": set(), "c": {"b"}}, {"a": set(), "b": {"a", "c"}, "c": set()})
+    knl = kernel("\n".join(lines))
+    assert list(orders_of_groups(knl)) == [late, early]  # b is after the first of the group
+    knl = kernel("\n".join([lines[1], lines[0], lines[2]]))
+    assert list(orders_of_groups(knl)) == [early, late]
 
 
-def test_another_memory_is_not_meant() -> None:
-    code = str(pg.generate_code(staged("15 - j", ", nosync=w@global"), "opencl"))
-    assert code.count("barrier(") == 1
-
-
-def test_data_needs_a_claim() -> None:
-    with pytest.raises(WaitNeeded, match="of 't', unless data says otherwise") as caught:
-        pg.generate_code(staged("p[j]", ", nosync=w"), "opencl")
-    assert "assume_independent" in str(caught.value.remedy)
+@pytest.mark.parametrize("seed", range(12))
+def test_every_way_there_is(seed: int) -> None:
+    """What is decided for each conflict is what some order of all instructions does."""
+    chooser = random.Random(seed)
+    names = [f"s{n}" for n in range(5)]
+    deps = {n: [m for m in names[:k] if chooser.random() < 0.2] for k, n in enumerate(names)}
+    groups = {n: "gh"[k % 2] for k, n in enumerate(chooser.sample(names, 4))}
+    others = {n: [g for g in "gh" if g != groups.get(n) and chooser.random() < 0.6] for n in names}
+    lines = [
+        f"{n}_[i] = 1 {{id={n}, dep=*{':'.join(deps[n])}, groups={groups.get(n, '')}, "
+        f"conflicts={':'.join(others[n])}}}"
+        for n in names
+    ]
+    with pg.without_proofs():
+        knl = kernel("\n".join(lines))
+    apart = [(n, m) for n in names for m in names if groups.get(m) in others[n]]
+    expected: set[frozenset[tuple[str, str]]] = set()
+    for found in itertools.permutations(names):
+        before = {(a, b) for a, b in itertools.combinations(found, 2)}
+        sides = [
+            {(n, m) in before for m in names if groups.get(m) == g}
+            for n in names
+            for g in others[n]
+        ]
+        if all(len(side) == 1 for side in sides) and all(
+            (d, n) in before for n in names for d in deps[n]
+        ):
+            expected.add(frozenset((n, m) for n, m in apart if (n, m) in before))
+    decided = []
+    for way in orders_of_groups(knl):
+        assert all(way[n] >= set(deps[n]) for n in names)
+        assert all((n in way[m]) != (m in way[n]) for n, m in apart)
+        decided.append(frozenset((n, m) for n, m in apart if n in way[m]))
+    assert len(decided) == len(set(decided))
+    assert set(decided) == expected
