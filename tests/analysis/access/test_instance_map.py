@@ -6,14 +6,22 @@ from collections.abc import Mapping
 
 import pytest
 
-from polygen.analysis.access.instance_map import InstanceMap, at_new_instance, is_at_new_instance
+from polygen.analysis.access.instance_map import (
+    UNMOVED,
+    InstanceMap,
+    at_new_instance,
+    instruction_at,
+    is_at_new_instance,
+    mentioned,
+)
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import identical
+from polygen.ir.instruction import Assignment, identical
 from polygen.ir.show_expression import show_expression
 from polygen.language.parser import parse_statement
 from polygen.language.reductions import resolve_reductions
+from tests.oracle.cases import kernel
 
 INAME, J, N, R = (ex.Variable(name) for name in "ijnr")
 
@@ -103,3 +111,34 @@ def test_what_a_reduction_would_capture_is_not_plain() -> None:
     first, second = walk.parts(resolve_reductions(statement, "ij").values[0])
     assert not is_at_new_instance(first, second, {"i": J})
     assert is_at_new_instance(first, first, {"k": J})
+
+
+def test_nothing_is_moved() -> None:
+    assert UNMOVED.of("s") == {}
+    assert UNMOVED.value("s", "i") == INAME
+    assert not UNMOVED.moves("s", frozenset("ij"))
+
+
+def test_new_inames_that_say_what_old_ones_are() -> None:
+    """In the order of the old ones, each once; those of one value, in the order of the kernel."""
+    values = {"i": _plus(R, J), "k": ex.product_of(4, R), "l": 3}
+    known = ["j", "r", "i", "n"]
+    assert mentioned("i", values, known) == ("j", "r")
+    assert mentioned("mki", values, known) == ("m", "r", "j")
+    assert mentioned("l", values, known) == ()  # it has one value
+    assert mentioned("", values, known) == ()
+    assert mentioned("i", {"i": _plus(N, ex.negated(R))}, ["r"]) == ("r",)  # n is no iname
+
+
+def test_an_instruction_at_new_instances() -> None:
+    knl = kernel("{ [i, k]: 0<=i<n and 0<=k<4 }", "b[i] = a[i] + sum(k, c[i, k]) {id=s, if=i>2}")
+    insn = knl.instruction("s")
+    moved = instruction_at(insn, {"i": _plus(J, R), "k": _plus(3, ex.negated(R))}, ["j", "r"])
+    assert moved.within_inames == {"j", "r"}
+    assert [show_expression(a) for a in moved.assignees] == ["b[j + r]"]
+    assert [show_expression(p) for p in moved.predicates] == ["j + r > 2"]
+    assert instruction_at(insn, {}, ["i", "k"]) == insn
+    outer = ex.product_of(4, J)
+    split = instruction_at(insn, {"i": _plus(outer, R)}, ["j", "r", "k"])
+    assert isinstance(split, Assignment)
+    assert [show_expression(v) for v in split.values] == ["a[4*j + r] + sum(k, c[4*j + r, k])"]
