@@ -202,6 +202,11 @@ def test_conditions_that_are_not_decided_once(condition: str) -> None:
     assert with_cases(knl, knl) is None
 
 
+def test_conditions_on_sizes_are_sets_already() -> None:
+    knl = _made(ONE.format("a[i]", "m>3"), "{ [i]: 0<=i<m and i<8 }")
+    assert with_cases(knl, knl) is None
+
+
 def test_one_name_for_one_condition_in_both_kernels() -> None:
     before, after = ONE.format("a[i]", "flag[0]>1"), ONE.format("a[i]", "flag[1]>1")
     assert _cases(before, after) == ("a[i] if case > 0", "a[i] if case_0 > 0")

@@ -72,10 +72,9 @@ def test_axes_in_another_order_are_no_parts() -> None:
 
 def test_verbatim_c_may_touch_all_of_it() -> None:
     given = _kernel()
-    code = given.instruction("r")
-    assert isinstance(code, pg.Assignment)
+    write, read = given.instruction("t"), given.instruction("r")
+    assert isinstance(write, pg.Assignment)
     verbatim = pg.CInstruction(
-        (), "out[0] = t[0];", frozenset({"t"}), (code.assignee,), "r", code.within_inames
+        (), "t[7] = a[0];", frozenset({"a"}), (write.assignee,), "t", write.within_inames
     )
-    knl = given.copy(instructions=(given.instruction("t"), verbatim))
-    assert _parts(knl) is None
+    assert _parts(given.copy(instructions=(verbatim, read))) is None
