@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import TypeAlias
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.oracle.cases import kernel
 LOCAL = pg.AddressSpace.LOCAL
 FEW = Banks(8, 4)
 GROUP = (8, 3)
+Place: TypeAlias = Callable[[int, int, int], int | None]
 
 
 def _kernel(text: str, dtype: str = "float32", domain: str = "", **options: str) -> Kernel:
@@ -33,7 +35,7 @@ def _found(knl: Kernel, banks: Banks = FEW) -> list[BankConflicts]:
     return list(conflicts_of(plain, array, banks))
 
 
-def _counted(place: Callable[[int, int, int], int | None], size: int, banks: Banks = FEW) -> int:
+def _counted(place: Place, size: int, banks: Banks = FEW) -> int:
     """Return for how many words of one bank work items ask together, at most."""
     most = 1
     words_of_one = max(1, size // banks.width)
@@ -53,7 +55,7 @@ def _counted(place: Callable[[int, int, int], int | None], size: int, banks: Ban
 
 PLACES: list[tuple[str, Callable[[int, int, int], int]]] = [
     ("x + 8*y", lambda x, y, _: x + 8 * y),  # nobody waits
-    ("5", lambda *_: 5),  # all ask for one word
+    ("5", lambda _x, _y, _k: 5),  # all ask for one word
     ("8*x + y", lambda x, y, _: 8 * x + y),  # all ask one bank
     ("2*x + 17*k", lambda x, _, k: 2 * x + 17 * k),
     ("9*x + y", lambda x, y, _: 9 * x + y),
@@ -77,8 +79,8 @@ def test_each_access_is_named_once() -> None:
     found = [(f.insn_id, f.access, f.is_write, f.ways) for f in _found(_kernel(text))]
     expected = [
         ("w", "t[8*x]", True, _counted(lambda x, y, _: 8 * x if y == 0 else None, 4)),
-        ("r", "t[x]", False, _counted(lambda x, *_: x, 4)),
-        ("r", "t[2*x]", False, _counted(lambda x, *_: 2 * x, 4)),
+        ("r", "t[x]", False, _counted(lambda x, _y, _k: x, 4)),
+        ("r", "t[2*x]", False, _counted(lambda x, _y, _k: 2 * x, 4)),
     ]
     assert sorted(found) == sorted(expected)
 
@@ -89,7 +91,7 @@ def test_work_items_that_take_no_part() -> None:
     text = "u[x, y] = a[x, y] {id=u}\nout[z, y] = t[8*z] {id=r, dep=*u}"
     (found,) = _found(_kernel(text, domain=domain, z="l.0"))
     assert found.ways == 3
-    assert _counted(lambda x, *_: 8 * (x + 1) if x < 3 else None, 4) == 3
+    assert _counted(lambda x, _y, _k: 8 * (x + 1) if x < 3 else None, 4) == 3
 
 
 def test_one_work_item_never_waits() -> None:

@@ -29,18 +29,18 @@ def _small(holds: Callable[[int], bool]) -> set[int]:
     return {n for n in range(-2, 8) if holds(n)}
 
 
-@pytest.mark.parametrize(
-    ("text", "reduction", "is_well"),
-    [
-        # there is something, or no instance that reduces
-        ("out[i] = max(j, a[j])", "max(j, a[j])", lambda n: n < 1 or n > 1),
-        ("out[0] = max(j, a[j]) {inames=}", "max(j, a[j])", lambda n: n > 1),
-        ("out[i] = 2 - min(k, a[k])", "min(k, a[k])", lambda _: True),
-        ("out[0] = min(k, a[k]) {inames=}", "min(k, a[k])", lambda n: n > 0),
-        ("out[0] = argmin(j, a[j], j)[1] {inames=}", "argmin(j, a[j], j)", lambda n: n > 1),
-        ("out[0] = max((j, k), a[j + k]) {inames=}", "max((j, k), a[j + k])", lambda n: n > 1),
-    ],
-)
+SIZES: list[tuple[str, str, Callable[[int], bool]]] = [
+    # there is something, or no instance that reduces
+    ("out[i] = max(j, a[j])", "max(j, a[j])", lambda n: n < 1 or n > 1),
+    ("out[0] = max(j, a[j]) {inames=}", "max(j, a[j])", lambda n: n > 1),
+    ("out[i] = 2 - min(k, a[k])", "min(k, a[k])", lambda _: True),
+    ("out[0] = min(k, a[k]) {inames=}", "min(k, a[k])", lambda n: n > 0),
+    ("out[0] = argmin(j, a[j], j)[1] {inames=}", "argmin(j, a[j], j)", lambda n: n > 1),
+    ("out[0] = max((j, k), a[j + k]) {inames=}", "max((j, k), a[j + k])", lambda n: n > 1),
+]
+
+
+@pytest.mark.parametrize(("text", "reduction", "is_well"), SIZES)
 def test_sizes(text: str, reduction: str, is_well: Callable[[int], bool]) -> None:
     assert _asked(text) == {reduction: _small(is_well)}
 

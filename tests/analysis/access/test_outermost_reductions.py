@@ -38,40 +38,40 @@ def _replaced(text: str) -> tuple[str, list[tuple[str, list[str]]]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "left", "found"),
-    [
-        ("a[i] + 2", "a[i] + 2", []),
-        ("2*sum(j, a[j]) + 1", "2*acc0_0 + 1", [("sum(j, a[j])", [])]),
-        ("sum(j, a[j]) + sum(j, a[j])", "acc0_0 + acc0_0", [("sum(j, a[j])", [])]),
-        # not what is inside of another
-        ("sum(j, sum(k, a[k])*j)", "acc0_0", [("sum(j, sum(k, a[k])*j)", [])]),
-        ("argmin(j, a[j], j)[1]", "acc0_1", [("argmin(j, a[j], j)", [])]),
-        (
-            "argmin(j, a[j], j)[1] + argmin(j, a[j], j)[0]",
-            "acc0_1 + acc0_0",
-            [("argmin(j, a[j], j)", [])],
-        ),
-        ("b[sum(j, a[j])]", "b[acc0_0]", [("sum(j, a[j])", [])]),
-        # under conditions
-        (
-            "if(i > 0, sum(j, a[j]), sum(k, a[k]))",
-            "if(i > 0, acc0_0, acc1_0)",
-            [("sum(j, a[j])", ["i > 0"]), ("sum(k, a[k])", ["not i > 0"])],
-        ),
-        (
-            "if(i > 0, if(b[i] > 1, sum(j, a[j]), 0), sum(j, a[j]))",
-            "if(i > 0, if(b[i] > 1, acc0_0, 0), acc1_0)",
-            [("sum(j, a[j])", ["i > 0", "b[i] > 1"]), ("sum(j, a[j])", ["not i > 0"])],
-        ),
-        # a condition that reduces itself is computed with all the rest
-        (
-            "if(sum(k, a[k]) > 0, sum(j, a[j]), 0)",
-            "if(acc0_0 > 0, acc1_0, 0)",
-            [("sum(k, a[k])", []), ("sum(j, a[j])", [])],
-        ),
-    ],
-)
+REPLACED: list[tuple[str, str, list[tuple[str, list[str]]]]] = [
+    ("a[i] + 2", "a[i] + 2", []),
+    ("2*sum(j, a[j]) + 1", "2*acc0_0 + 1", [("sum(j, a[j])", [])]),
+    ("sum(j, a[j]) + sum(j, a[j])", "acc0_0 + acc0_0", [("sum(j, a[j])", [])]),
+    # not what is inside of another
+    ("sum(j, sum(k, a[k])*j)", "acc0_0", [("sum(j, sum(k, a[k])*j)", [])]),
+    ("argmin(j, a[j], j)[1]", "acc0_1", [("argmin(j, a[j], j)", [])]),
+    (
+        "argmin(j, a[j], j)[1] + argmin(j, a[j], j)[0]",
+        "acc0_1 + acc0_0",
+        [("argmin(j, a[j], j)", [])],
+    ),
+    ("b[sum(j, a[j])]", "b[acc0_0]", [("sum(j, a[j])", [])]),
+    # under conditions
+    (
+        "if(i > 0, sum(j, a[j]), sum(k, a[k]))",
+        "if(i > 0, acc0_0, acc1_0)",
+        [("sum(j, a[j])", ["i > 0"]), ("sum(k, a[k])", ["not i > 0"])],
+    ),
+    (
+        "if(i > 0, if(b[i] > 1, sum(j, a[j]), 0), sum(j, a[j]))",
+        "if(i > 0, if(b[i] > 1, acc0_0, 0), acc1_0)",
+        [("sum(j, a[j])", ["i > 0", "b[i] > 1"]), ("sum(j, a[j])", ["not i > 0"])],
+    ),
+    # a condition that reduces itself is computed with all the rest
+    (
+        "if(sum(k, a[k]) > 0, sum(j, a[j]), 0)",
+        "if(acc0_0 > 0, acc1_0, 0)",
+        [("sum(k, a[k])", []), ("sum(j, a[j])", [])],
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "left", "found"), REPLACED)
 def test_accumulators(text: str, left: str, found: list[tuple[str, list[str]]]) -> None:
     assert _replaced(text) == (left, found)
 

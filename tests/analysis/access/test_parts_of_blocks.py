@@ -16,11 +16,13 @@ TEXT = "t[r, j] = a[r, j]  {id=t}\nout[q, k] = t[q, 7 - k]  {id=r, dep=t}"
 TAGS = {"r": "l.2", "q": "l.2", "j": "l.0", "k": "l.0"}
 
 
-def _kernel(text: str = TEXT, clusters: bool = True, **options: object) -> Kernel:
-    shape = options.get("shape", (4, 8))
-    space = options.get("space", LOCAL)
-    assert isinstance(shape, tuple)
-    assert isinstance(space, pg.AddressSpace)
+def _kernel(
+    text: str = TEXT,
+    *,
+    clusters: bool = True,
+    shape: tuple[int, ...] = (4, 8),
+    space: pg.AddressSpace = LOCAL,
+) -> Kernel:
     t = pg.TemporaryVariable("t", "float32", shape, space)
     with pg.without_proofs():
         knl = kernel(DOMAIN, text, t, pg.GlobalArg("a, out", "float32", "4, 8"))

@@ -74,7 +74,7 @@ def test_work_items_that_never_write_both() -> None:
 
 # --- what is written instead
 
-INSTEAD = [
+INSTEAD: list[tuple[str, str, str, list[str]]] = [
     ("out[i] = a[i]", "c[i] > 0", "out[i] = if(c[i] > 0, a[i], out[i])", []),
     ("out[i] = a[i]", "c[i] > 0 and i < 3", "out[i] = if(c[i] > 0, a[i], out[i])", ["i < 3"]),
     (

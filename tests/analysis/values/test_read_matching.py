@@ -65,7 +65,7 @@ OTHER = [
     (DATA, DATA.replace("v[0] = a", "v[i] = a").replace("= v[0]", "= v[i]")),
     (PLAIN.replace("a[i]", "a[idx[i]]"), PLAIN.replace("a[i]", "a[idx[7 - i]]")),
 ]
-CALLS = [({"x": 2}, 0), ({"x": 2}, 1)]
+CALLS = [({"x": 2}, 0)]
 LIMITS = {"idx": 8}
 
 

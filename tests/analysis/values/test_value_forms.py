@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import pytest
 
@@ -14,6 +15,8 @@ from polygen.ir.show_expression import show_expression
 from tests.analysis.flat import points
 from tests.analysis.values.compared import LOOP, made, reference, verbatim
 
+Inames: TypeAlias = Callable[[str], frozenset[str] | None]
+
 
 def _followed(_insn_id: str) -> frozenset[str] | None:
     return None
@@ -24,17 +27,17 @@ def _touched(
     insn_id: str,
     name: str,
     names: Names | None = None,
-    inames_of: Callable[[str], frozenset[str] | None] = _followed,
+    inames_of: Inames = _followed,
 ) -> Touched | None:
     forms = ValueForms(knl, names or Names(), UNMOVED, inames_of)
     return forms.touched(reference(knl, insn_id, name), 0)
 
 
-def _form(lines: str, domain: str = LOOP, **options: object) -> tuple[str, list[str]] | None:
+def _form(
+    lines: str, domain: str = LOOP, inames_of: Inames | None = None
+) -> tuple[str, list[str]] | None:
     """Return the form of the subscript of `a` in instruction `r`, and its arguments."""
-    inames_of = options.get("inames_of", _followed)
-    assert callable(inames_of)
-    found = _touched(made(lines, domain), "r", "a", None, inames_of)
+    found = _touched(made(lines, domain), "r", "a", None, inames_of or _followed)
     if found is None:
         return None
     arguments = [show_expression(a) for a in found.subscript.arguments]

@@ -23,6 +23,10 @@ def _matched(old: str, new: str, domain: str = LOOP) -> Difference | None:
     return matcher(knl, knl, names).match(parse_expression(old), parse_expression(new), at)
 
 
+def _choose(condition: bool, then: float, otherwise: float) -> float:
+    return then if condition else otherwise
+
+
 def _values(text: str) -> list[float]:
     """Return what Python computes for each i, of arrays of distinct numbers."""
     arrays = {n: 2.0 ** np.arange(k, 16 + k) + k for k, n in enumerate("abp", 3)}
@@ -30,7 +34,7 @@ def _values(text: str) -> list[float]:
     text = text.replace("if(", "choose(")
     return [
         eval(  # noqa: S307
-            text, {"choose": lambda c, a, b: a if c else b}, {**given, "i": i}
+            text, {"choose": _choose}, {**given, "i": i}
         )
         for i in range(8)
     ]
