@@ -64,11 +64,11 @@ def check_sequential(
 
     Parameters:
         kernel, insn, reduction: the reduction, and where it stands.
-        shared: the iname of which work items of a group have a value each.
+        shared: an iname of it of which work items of a group have a value each; then it may run
+            over others on axes of the work items, too.
 
     Raises:
-        ReductionNotSequential: if it runs over another iname that is tagged as parallel, or over
-            one that work items could share, if its operation may not change its order.
+        ReductionNotSequential: if it runs over any other iname that is tagged as parallel.
     """
     for iname in reduction.inames:
         tag = kernel.tags.get(iname)

@@ -1,7 +1,7 @@
 """Normal forms of subscripts and conditions that are data, comparable between kernels.
 
-``2*idx[i + 1] + j`` has the form ``2*idx[_0] + _1``, with the arguments ``i + 1`` and ``j``.  Two
-expressions of one form have the same value where they have the same arguments.
+``2*idx[i + 1] + j`` has the form ``_0*idx[_1] + _2``, with the arguments ``2``, ``i + 1`` and
+``j``.  Two expressions of one form have the same value where they have the same arguments.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
-"""Temporaries that a step gives other axes: the same values are read, where that shows at once."""
+"""Variables that a step leaves alone, and temporaries that it gives other axes."""
 
 from __future__ import annotations
 
 import pytest
 
 import polygen as pg
-from polygen.analysis.access.instance_map import UNMOVED
+from polygen.analysis.access.instance_map import UNMOVED, InstanceMap
 from polygen.analysis.values.unaffected_variables import Settled
 from polygen.errors import UserError
+from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_statement
+from tests.analysis.values.compared import LOOP, made
 from tests.oracle.cases import kernel
 from tests.proof.exchange import exchange
 
@@ -136,3 +138,70 @@ def test_reads_change_places() -> None:
     exchange(old, new)
     with pytest.raises(UserError):
         exchange(old, turned)
+
+
+# --- variables whose users, and their order, are what they were
+
+CHAIN = """\
+t = a[i] {id=t, dep=*, inames=i}
+out[i] = t {id=r, dep=*t}
+b[i] = 2*b[i] {id=b, dep=*}"""
+
+
+def _settled(old: str, new: str) -> list[str]:
+    before, after = made(old, LOOP, T), made(new, LOOP, T)
+    found = Settled(before, after, UNMOVED)
+    return [n for n in ("a", "t", "out", "b") if found.holds(n)]
+
+
+T = pg.TemporaryVariable("t", "float64")
+EVERYTHING = ["a", "t", "out", "b"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "settled"),
+    [
+        ("2*b[i]", "3*b[i]", EVERYTHING),  # other work on the same elements
+        ("dep=*t", "dep=*", ["a", "out", "b"]),  # t may be read before
+        ("out[i] = t", "out[i] = a[i]", ["a", "out", "b"]),  # somebody reads it no more
+        ("out[i]", "out[7 - i]", ["a", "t", "b"]),
+        ("t = a[i]", "t = a[0]", EVERYTHING),  # nobody writes a
+        ("id=r", "id=q", ["a", "b"]),
+        ("id=b, dep=*", "id=b, dep=*, if=i>3", ["a", "t", "out"]),
+    ],
+)
+def test_variables_that_are_settled(was: str, now: str, settled: list[str]) -> None:
+    assert was in CHAIN
+    assert _settled(CHAIN, CHAIN.replace(was, now, 1)) == settled
+
+
+def test_what_decides_where_is_to_be_settled_too() -> None:
+    text = """\
+    k = idx[i] {{id=k, dep=*{0}}}
+    k = 2 {{id=l, dep=*{1}, inames=i}}
+    out[{2}] = k {{id=r, dep=*k:l, inames=i}}"""
+    for subscript, is_settled in (("k", False), ("i", True)):
+        old, new = (
+            made(text.format(*after, subscript), LOOP, K) for after in (("", "k"), ("l", ""))
+        )
+        found = Settled(old, new, UNMOVED)
+        assert not found.holds("k")  # another of its writes comes last
+        assert found.holds("out") is is_settled
+        assert Settled(old, old, UNMOVED).holds("out")
+
+
+K = pg.TemporaryVariable("k", "int32")
+
+
+def test_instances_that_move_settle_what_they_do_not_touch() -> None:
+    knl = made(CHAIN, LOOP, T)
+    moved = InstanceMap(by_instruction={"b": {"i": ex.sum_of(7, ex.negated(ex.Variable("i")))}})
+    found = Settled(knl, knl, moved)
+    assert [n for n in EVERYTHING if found.holds(n)] == ["a", "t", "out"]
+
+
+def test_what_is_known_from_elsewhere() -> None:
+    found = Settled(made(CHAIN, LOOP, T), made(CHAIN.replace("dep=*t", "dep=*"), LOOP, T), UNMOVED)
+    found.doubt("out")
+    found.accept("t")
+    assert (found.holds("out"), found.holds("t")) == (False, True)

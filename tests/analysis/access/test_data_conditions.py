@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen.analysis.access.data_conditions import with_cases
 from polygen.errors import CannotProve, NewObligation, UserError
 from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
 from tests.oracle.evaluate import OracleError
 from tests.oracle.interpreter import interpret
 from tests.proof.exchange import exchange
@@ -151,3 +153,75 @@ def test_what_is_read_ahead_of_its_condition_is_still_owed() -> None:
         new = pg.make_kernel(LOOP, ahead, [temporary, *at])
     with pytest.raises(NewObligation, match=r"flag\[x_at\[0\]\] is inside"):
         exchange(guarded, new)
+
+
+# --- what stands for a condition
+
+
+def _cases(before: str, after: str) -> tuple[str, str] | None:
+    """Return the text of two instructions with parameters for conditions, or None."""
+    found = with_cases(_made(before, *LOOP), _made(after, *LOOP))
+    if found is None:
+        return None
+    return _line(found[0]), _line(found[1])
+
+
+def _line(knl: Kernel) -> str:
+    (insn,) = knl.instructions
+    assert isinstance(insn, pg.Assignment)
+    conditions = ", ".join(show_expression(p) for p in insn.predicates)
+    return f"{show_expression(insn.expression)} if {conditions}"
+
+
+ONE = "out[i] = {} {{id=w, dep=*, if={}}}"
+
+
+@pytest.mark.parametrize(
+    ("value", "condition", "line"),
+    [
+        ("a[i]", "flag[0]>1", "a[i] if case > 0"),
+        ("a[i]", "x>0", "a[i] if case > 0"),
+        ("a[i]", "flag[0]>1 and i<3", "a[i] if case > 0 and i < 3"),
+        ("a[i]", "not (flag[0]>1 or i<3)", "a[i] if not (case > 0 or i < 3)"),
+        ("a[i]", "flag[0]>1 or flag[1]>1", "a[i] if case > 0 or case_0 > 0"),
+        ("if(x>0, a[i], b[i])", "x>0", "if(case > 0, a[i], b[i]) if case > 0"),
+        ("if(x>0 or i>2, a[i], b[i])", "i>2", "if(case > 0 or i > 2, a[i], b[i]) if i > 2"),
+    ],
+)
+def test_parameters_for_conditions(value: str, condition: str, line: str) -> None:
+    text = ONE.format(value, condition)
+    found = _cases(text, text)
+    assert found == (line, line)
+
+
+@pytest.mark.parametrize("condition", ["flag[i]>0", "i>2", "out[0]>0", "sum(j, b[j])>0"])
+def test_conditions_that_are_not_decided_once(condition: str) -> None:
+    """They are others in each iteration, known, of what is written, or a reduction."""
+    domains = "{ [i, j]: 0<=i<8 and 0<=j<4 }"
+    knl = _made(ONE.format("a[i]", condition), domains)
+    assert with_cases(knl, knl) is None
+
+
+def test_conditions_on_sizes_are_sets_already() -> None:
+    knl = _made(ONE.format("a[i]", "m>3"), "{ [i]: 0<=i<m and i<8 }")
+    assert with_cases(knl, knl) is None
+
+
+def test_one_name_for_one_condition_in_both_kernels() -> None:
+    before, after = ONE.format("a[i]", "flag[0]>1"), ONE.format("a[i]", "flag[1]>1")
+    assert _cases(before, after) == ("a[i] if case > 0", "a[i] if case_0 > 0")
+    assert _cases(before, before) == ("a[i] if case > 0", "a[i] if case > 0")
+    both = with_cases(_made(before, *LOOP), _made(after, *LOOP))
+    assert both is not None
+    for knl in both:
+        added = [a for a in knl.arguments if a.name.startswith("case")]
+        assert [(a.name, a.dtype) for a in added] == [
+            ("case", np.dtype(np.int64)),
+            ("case_0", np.dtype(np.int64)),
+        ]
+
+
+def test_what_one_of_the_kernels_writes_is_not_decided_once() -> None:
+    old = _made(ONE.format("a[i]", "flag[0]>1"), *LOOP)
+    new = _made(ONE.format("a[i]", "flag[0]>1") + "\nflag[0] = 1 {id=f, dep=w, inames=}", *LOOP)
+    assert with_cases(old, new) is None
