@@ -183,7 +183,7 @@ def _fix(domain: Domain, values: Mapping[str, int]) -> Domain:
     for name, value in values.items():
         position = result.find_dim_by_name(_PARAM, name)
         if position >= 0:
-            result = result.fix_val(_PARAM, position, to_val(str(value)))
+            result = result.fix_val(_PARAM, position, to_val(value))
             result = result.project_out(_PARAM, position, 1)
     return domain if result is domain.set else Domain(result)
 
