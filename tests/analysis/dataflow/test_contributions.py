@@ -157,6 +157,14 @@ def test_parts_are_asked_for_where_conditions_hold() -> None:
         _check(text.replace("= a[j]", "= 0"), domains, conditions=(positive,))
 
 
+def test_data_may_be_the_condition_of_the_whole() -> None:
+    text = "\n".join(line.replace("{", "{if=c[0] > 0, ") for line in TREE.splitlines())
+    (condition,) = _kernel(text).instruction("use").predicates
+    _check(text, conditions=(condition,))
+    with pytest.raises(InternalError, match="data decides what 'use' finds"):
+        _check(text)
+
+
 def test_the_order_counts_where_the_operation_has_one() -> None:
     # 2p + q: what comes first is worth more.
     digits = ex.sum_of(ex.product_of(2, ex.Variable("x")), ex.Variable("y"))
@@ -208,3 +216,5 @@ def test_nothing_to_reduce() -> None:
     _check(text, ["{ [j]: 0<=j<0 }"])
     with pytest.raises(InternalError, match="not all parts are found"):
         _check(text, ["{ [j]: 0<=j<1 }"])
+    with pytest.raises(InternalError, match="not all parts are found"):
+        _check(text.replace("= 0", "= a[0]"), ["{ [j]: 0<=j<0 }"], values={"j": 0})
