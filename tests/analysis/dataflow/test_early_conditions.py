@@ -37,6 +37,7 @@ def _kernel(text: str, *data: pg.GlobalArg) -> Kernel:
         ("b[i] = if(c[i] > 0, sum(j, a[j]), 0)", "c[k] = 1", "w"),
         ("b[i] = if(c[i] > 0, 0, sum(j, a[j]))", "c[k] = 1", "w"),
         ("b[i] = if(d[i] > 0, 1 + if(c[i] > 0, 2*sum(j, a[j]), 0), 0)", "c[k] = 1", "w"),
+        ("b[i] = if(sum(j, a[j]) > 0, 1, 2) {if=c[i] > 0}", "c[k] = 1", "w"),
         # In the loop of an inner reduction.
         ("b[0] = sum(i, if(c[i] > 0, sum(j, a[j]), 0))", "c[k] = 1", "w"),
         # What is written is something else, or elsewhere.
