@@ -81,9 +81,9 @@ def test_atomic_updates_add_what_has_the_type_of_the_element() -> None:
 BOUNDED = "m = x[i] {id=m}\nout[i] = sum(j, w[j]) {id=s, dep=m, if=m + 200 < n}"
 
 
-def _bounded(text: str) -> Kernel:
-    arrays = [pg.GlobalArg("x", "uint8", ("n",)), pg.GlobalArg("w", "int32", (256,))]
-    count = pg.TemporaryVariable("m", "uint8", ())
+def _bounded(text: str, dtype: str = "uint8") -> Kernel:
+    arrays = [pg.GlobalArg("x", dtype, ("n",)), pg.GlobalArg("w", "int32", (256,))]
+    count = pg.TemporaryVariable("m", dtype, ())
     with pg.without_proofs():
         domains = ["{ [i]: 0<=i<n }", "[m] -> { [j]: 0<=j<m }"]
         return infer_types(kernel(domains, text, *arrays, count))
@@ -94,6 +94,8 @@ def test_what_bounds_loops_says_its_type_in_conditions() -> None:
     assert bounding(knl) == {"m"}
     (condition,) = with_explicit_types(knl, I32).assignment("s").predicates
     assert show_expression(condition) == "uint8(m) + 200 < n"
+    words = with_explicit_types(_bounded(BOUNDED, "int32"), I32)
+    assert show_expression(words.assignment("s").predicates[0]) == "int32(m) + 200 < n"
     # Alone it is a number like any other.
     (condition,) = (
         with_explicit_types(_bounded(BOUNDED.replace("m + 200", "m")), I32)
