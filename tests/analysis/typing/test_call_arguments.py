@@ -188,7 +188,7 @@ def test_parts_of_another_type() -> None:
 
 
 def test_names_that_something_else_has() -> None:
-    for name in ("a", "i"):
+    for name in ("a", "i", "real"):
         with pytest.raises(NameTaken, match=f"'{name}' is a kernel, and something else"):
             linked(_caller(), {"halved": HALVED, name: HALVED})
     with pytest.raises(ReservedName):
