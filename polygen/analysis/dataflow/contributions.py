@@ -8,7 +8,7 @@ each part once.  For instance, of ``sum(j, a[j])``, with j from 0 to 3:
     acc[q] = acc[q] + acc[q + 1]    holds 0, 2 and 1, 3, for q = 0
     b = acc[0]                      finds 0 to 3, each once
 
-Where a stage finds what it combines, isl's dataflow says (`dataflow.sources`).
+Where a stage finds what it combines, isl's dataflow says (`read_sources.sources`).
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ def _with_type(variable: _Variable, found: Mapping[str, DType]) -> _Variable:
 
 
 def declared_types(call: KernelCall) -> Iterator[tuple[ex.SubArrayRef, DType]]:
-    """Yield the parts that a call gives to arrays of a declared type, and that."""
+    """Yield the parts that a call gives to arrays of a declared type, each with that type."""
     if call.callee is None:
         return
     for name, part in given_by(call).arrays.items():

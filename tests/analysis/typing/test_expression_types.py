@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 from pymbolic import parse
 
 from polygen.analysis.typing.expression_types import reduction_types, type_of
-from polygen.analysis.typing.kinds import (
-    Kind,
-    default_dtype,
-    join,
-    kind_name,
-    literal_kind,
-    same_kind,
-)
+from polygen.analysis.typing.kinds import Kind, same_kind
 from polygen.errors import TypeMismatch, TypeNotFound
 from polygen.ir import expression as ex
 
@@ -190,23 +183,6 @@ def test_random_expressions(text: str, names: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        (True, np.dtype(bool)),
-        (3, int),
-        (2.5, float),
-        (1j, complex),
-        (np.float32(1), np.dtype("float32")),
-        (np.float64(1), np.dtype("float64")),
-        (np.int8(1), np.dtype("int8")),
-        (np.True_, np.dtype(bool)),
-    ],
-)
-def test_literals(value: Any, kind: Kind) -> None:
-    assert same_kind(literal_kind(value), kind)
-
-
-@pytest.mark.parametrize(
     ("text", "names", "what"),
     [
         ("a & 1", {"a": "float32"}, "'a & 1' has an operand of type 'float32'"),
@@ -235,23 +211,3 @@ def test_minimum_of_complex_numbers() -> None:
 def test_names_without_a_type() -> None:
     with pytest.raises(TypeNotFound, match="'b' is not known"):
         type_of(parse("a + b"), {"a": int})
-
-
-def test_joining_is_exact_about_types() -> None:
-    # NumPy's dtypes are == to Python's types, and float64 even to None.
-    assert same_kind(join(np.dtype("int64"), int), np.dtype("int64"))
-    assert same_kind(join(int, np.dtype("int64")), np.dtype("int64"))
-    assert same_kind(join(float, np.dtype("float64")), np.dtype("float64"))
-    assert not same_kind(np.dtype("float64"), None)
-    assert not same_kind(np.dtype("float64"), float)
-
-
-def test_defaults_are_numpys() -> None:
-    for name, value in WEAK.items():
-        assert default_dtype(WEAK_KINDS[name]) == np.asarray(value).dtype
-    assert default_dtype(np.dtype("int8")) == np.dtype("int8")
-
-
-def test_names_of_kinds() -> None:
-    assert kind_name(np.dtype("float32")) == "float32"
-    assert kind_name(int) == "int"

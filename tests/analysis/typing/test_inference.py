@@ -13,7 +13,6 @@ import pytest
 import polygen as pg
 from polygen.analysis.typing.expression_types import type_of
 from polygen.analysis.typing.inference import infer_types, kinds, sizes
-from polygen.analysis.typing.kinds import Kind, can_assign
 from polygen.errors import TypeMismatch, TypeNotFound, UnknownFunction, UserError, WrongArity
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
@@ -220,26 +219,6 @@ def test_calls_are_checked_also_where_all_types_are_declared() -> None:
     for text, error in (("b[i] = sqr(a[i])", UnknownFunction), ("b[i] = exp(a[i], 1)", WrongArity)):
         with pytest.raises(error):
             inferred(text, a="float32", b="float32")
-
-
-@pytest.mark.parametrize("value", ["bool", "int8", "int64", "uint8", "float32", "complex64"])
-@pytest.mark.parametrize("target", ["bool", "int8", "uint64", "float32", "complex128"])
-def test_assignment_is_numpys_same_kind(value: str, target: str) -> None:
-    expected = True
-    try:
-        np.add(np.ones(1, value), np.zeros(1, value), out=np.ones(1, target), casting="same_kind")
-    except TypeError:
-        expected = False
-    assert can_assign(np.dtype(value), np.dtype(target)) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "targets"),
-    [(int, "int8 uint8 float32 complex64"), (float, "float32 complex64"), (complex, "complex64")],
-)
-def test_python_numbers_are_written_where_they_fit(value: Kind, targets: str) -> None:
-    for target in ("bool", "int8", "uint8", "float32", "complex64"):
-        assert can_assign(value, np.dtype(target)) == (target in targets.split())
 
 
 def chain(count: int) -> Kernel:
