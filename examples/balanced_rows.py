@@ -1,4 +1,4 @@
-"""Multiply a sparse matrix whose rows are very different in length with a vector.
+"""Sparse matrix-vector product, balanced although the rows differ much in length.
 
     python examples/balanced_rows.py
 

@@ -1,4 +1,4 @@
-"""Many products of small matrices at once: each group has some of them.
+"""Batched products of small matrices: each group computes several.
 
     python examples/batched_products.py
 

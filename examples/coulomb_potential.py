@@ -1,4 +1,4 @@
-"""The potential of charges in space, at many points.
+"""The Coulomb potential of point charges, at many points.
 
     python examples/coulomb_potential.py
 

@@ -1,4 +1,4 @@
-"""Multiply two matrices while the next tiles are being loaded.
+"""Matrix product with double buffering: the next tiles are loaded during the computation.
 
     python examples/double_buffered_product.py
 

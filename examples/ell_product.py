@@ -1,4 +1,4 @@
-"""Multiply a sparse matrix with a vector, all rows padded to one length (the format ELL).
+"""Sparse matrix-vector product in the ELL format: all rows are padded to one length.
 
     python examples/ell_product.py
 

@@ -1,4 +1,4 @@
-"""Multiply matrices at nearly the speed of a GPU's own library, by transformations alone.
+"""Matrix product at nearly the speed of a GPU's own library, by transformations alone.
 
     python examples/fast_product.py
 

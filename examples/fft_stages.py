@@ -1,4 +1,4 @@
-"""A fast Fourier transform: the same kernel once for each stage of butterflies.
+"""A fast Fourier transform (FFT): one kernel runs once for each stage of butterflies.
 
     python examples/fft_stages.py
 

@@ -1,4 +1,4 @@
-"""The two costly kernels of a discontinuous Galerkin method: over volumes, and over surfaces.
+"""The two costly kernels of a discontinuous Galerkin method: volume and surface terms.
 
     python examples/finite_elements.py
 

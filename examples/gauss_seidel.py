@@ -1,4 +1,4 @@
-"""Sweep over a plane in place, as Gauss and Seidel do it, in parallel.
+"""Gauss-Seidel sweeps over a plane, in place and in parallel.
 
     python examples/gauss_seidel.py
 

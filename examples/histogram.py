@@ -1,4 +1,4 @@
-"""Count how often numbers occur: each group in its own memory, then all groups together.
+"""A histogram: each group counts in its own local memory, then all groups add up their counts.
 
     python examples/histogram.py
 

@@ -1,4 +1,4 @@
-"""Layer normalisation of rows, in one launch that reads and writes each element once, if rows fit.
+"""Layer normalisation of rows: one launch reads and writes each element once, if rows fit.
 
     python examples/layer_norm.py
 

@@ -1,4 +1,4 @@
-"""Transpose a matrix through local memory: rows are read and written, and never columns.
+"""Matrix transpose through local memory: global memory is accessed along rows only.
 
     python examples/local_transpose.py
 

@@ -1,4 +1,4 @@
-"""How long points of the complex plane stay near zero when they are squared and shifted.
+"""The Mandelbrot set: the number of iterations until a point of the plane escapes.
 
     python examples/mandelbrot.py
 

@@ -1,4 +1,4 @@
-"""Multiply matrices on a processor: tiles in vector registers, columns of b packed.
+"""Matrix product on a CPU: tiles in vector registers, columns of b packed.
 
     python examples/packed_product.py
 

@@ -1,4 +1,4 @@
-"""Multiply two matrices in tiles that each group of work items copies to its local memory.
+"""Matrix product in tiles that each work group prefetches to its local memory.
 
     python examples/prefetched_product.py
 

@@ -1,4 +1,4 @@
-"""Stencils whose tiles are in registers: five points of a plate, and 27 points of a block.
+"""Stencils with tiles in registers: five points of a plate (2D), 27 points of a block (3D).
 
     python examples/register_stencils.py
 

@@ -1,4 +1,4 @@
-"""Add a multiple of a vector to another: guards for the last group alone.
+"""Add a multiple of a vector to another: only the last group has guards.
 
     python examples/saxpy.py
 

@@ -1,4 +1,4 @@
-"""Scan a million numbers: running sums, by all groups of a GPU at once.
+"""Prefix sums of a million numbers, by all groups of a GPU at once.
 
     python examples/scan.py
 

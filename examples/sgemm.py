@@ -1,4 +1,4 @@
-"""Multiply matrices: tiles in local memory, and smaller ones in the registers of each work item.
+"""Matrix product: tiles in local memory, and smaller ones in the registers of each work item.
 
     python examples/sgemm.py
 

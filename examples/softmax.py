@@ -1,4 +1,4 @@
-"""The softmax of rows, in one launch that reads and writes each element once, if rows fit.
+"""The softmax of rows: one launch reads and writes each element once, if rows fit.
 
     python examples/softmax.py
 

@@ -1,4 +1,4 @@
-"""Multiply a sparse matrix with a vector: a loop whose bounds the kernel itself reads.
+"""Sparse matrix-vector product: the kernel itself reads the bounds of a loop.
 
     python examples/sparse_product.py
 

@@ -1,4 +1,4 @@
-"""Heat flows on a plate and in a block: stencils whose tiles, with a rim, are in local memory.
+"""The heat equation on a plate and in a block: stencils with tiles and halos in local memory.
 
     python examples/stencils.py
 

@@ -1,4 +1,4 @@
-"""Multiply two matrices in tiles, as nested loops for a CPU and on the grid of a GPU.
+"""Matrix product in tiles, as nested loops for a CPU and on the grid of a GPU.
 
     python examples/tiled_product.py
 

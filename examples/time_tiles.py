@@ -1,4 +1,4 @@
-"""Jacobi's iteration, in tiles of time and space: cells are used several times while they are near.
+"""Jacobi's iteration in tiles of time and space, which use cells several times while they are near.
 
     python examples/time_tiles.py
 

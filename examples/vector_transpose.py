@@ -1,4 +1,4 @@
-"""Transpose a matrix four elements at a time: rows are read and written, and never columns.
+"""Matrix transpose with vectors of four elements: memory is accessed along rows only.
 
     python examples/vector_transpose.py
 
