@@ -1,4 +1,10 @@
-"""Element types: NumPy's dtypes, under names that are the same in every target."""
+"""Element types: NumPy's dtypes, under names that are the same in every target.
+
+`FACTS` has a row for each.  A new type needs names as well: in `targets.languages` (``type_names``,
+``SHORT_NAMES``), `emission` (`c_text`, `fortran`, `library_module`) and `runtime` (arguments of
+each backend, DLPack).  A type that numbers are stored in but not computed in needs conversions
+where they are read and written: follow `is_bfloat16`.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +148,11 @@ def _bfloat16() -> DType:
 
 
 def is_bfloat16(dtype: DType | None) -> bool:
-    """Tell whether a type is bfloat16, the only one of ours that NumPy itself does not have."""
+    """Tell whether a type is bfloat16, the only one of ours that NumPy itself does not have.
+
+    NumPy's letter for it is ``V``, which other types of ml_dtypes have as well, some of eight bits:
+    with a second such type in `FACTS`, this has to ask for the name.
+    """
     return dtype is not None and dtype.kind == "V" and dtype.fields is None
 
 

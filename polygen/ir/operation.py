@@ -1,4 +1,7 @@
-"""User-defined reduction operations, which are more than a name."""
+"""Operations of reductions as values: a name, or a name with a type or with a user's definition.
+
+The facts about those that are built in are in `polygen.ir.reduction`.
+"""
 
 from __future__ import annotations
 

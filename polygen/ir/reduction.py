@@ -1,4 +1,14 @@
-"""The operations that reductions have, and what is true of each: one table, for all who ask."""
+"""The built-in operations of reductions: a table of the facts about each.
+
+A row of `BUILT_IN` is enough to parse an operation, to generate its code for every target, and to
+split, share and validate it.  Its identity has to change no operand: ``hypot``, which makes 3 of 0
+and -3, fits operands that are not negative.
+
+Some modules know single operations by name, and treat or refuse others in a general way:
+`analysis.access.empty_reductions` (those that nothing has no value for), `analysis.equality` (which
+order may change), `ir.atomicity` (atomic updates), `inspection.counts.op_map` (what it is counted
+as), and `transforms.derivatives`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,11 @@
 Between conflicting statements (see `polygen.lower.waits`), and at the end of a loop whose next
 iteration conflicts with this one, there has to be a barrier: for the work items of one group, or
 for everyone, which is a boundary between launches.
+
+The rule has parts elsewhere: `waits` says which statements conflict, and who has to wait;
+`launch_order`, on which side of a launch boundary a statement stands; `work_items`, what becomes of
+barriers where there is no grid.  `polygen.validation.exchange` finds barriers that are missing, by
+its own code; both ask `polygen.analysis.pairs.instance_pairs` which accesses meet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Barriers that a kernel asks for, and that nothing needs."""
+"""`polygen.unneeded_barriers`: the barriers among the instructions that may be left out."""
 
 from __future__ import annotations
 

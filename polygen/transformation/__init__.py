@@ -1,8 +1,9 @@
-"""Transformations: functions with checked arguments, a checked result, and a history.
+"""The decorator `@transformation`: checked arguments, a checked result, and a history.
 
-A transformation is a function from a kernel (and arguments) to a kernel, under `transformation`.
-Its annotations say what its arguments are; polygen's own are here, for use in transformations of
-one's own as well.
+polygen's own transformations are in `polygen.transforms`.  Each is a function from a kernel and
+arguments to a kernel, under this decorator.  Its annotations say what its arguments are: the kinds
+of arguments (`Iname`, `NewName`, `PositiveInt`) are here, for transformations of users as well.
+`step` has the decorator, and `results` what a step means for the rest of its kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Barriers that nothing needs."""
+"""Finds barriers of a loop program without which the order would still be the kernel's."""
 
 from __future__ import annotations
 
