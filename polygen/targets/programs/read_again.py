@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from polygen.ir.array import AddressSpace
+from polygen.ir.empty import NO_NAMES
 from polygen.lower.declare import mentioned
 from polygen.lower.program import Barrier, Block, Declare, If, Loop, Node
 
@@ -19,15 +20,15 @@ def with_halves_read_again(block: Block) -> Block:
     arrays = {node.name for node in block if isinstance(node, Declare) and _is_kept(node)}
     if not arrays or not any(isinstance(node, Barrier) for node in block):
         return tuple([_inside(node) for node in block])
-    behind = [frozenset[str]()]
+    behind = [NO_NAMES]
     for node in reversed(block):
         behind.append(behind[-1] | (mentioned([node]) & arrays))
     made: list[Node] = []
-    ahead = frozenset[str]()
+    ahead = NO_NAMES
     for node, later in zip(block, reversed(behind[:-1]), strict=True):
         if isinstance(node, Barrier):
             made.append(replace(node, read_again=tuple(sorted(ahead & later))))
-            ahead = frozenset()
+            ahead = NO_NAMES
             continue
         made.append(_inside(node))
         ahead |= mentioned([node]) & arrays
