@@ -34,7 +34,7 @@ def host(monkeypatch: pytest.MonkeyPatch, shim: Path) -> Iterator[HostDriver]:
     """A driver for the host's processor, in the place of a GPU's."""
     found = HostDriver(shim)
     for place in PLACES:
-        monkeypatch.setattr(f"polygen.runtime.{place}.driver", lambda: found)
+        monkeypatch.setattr(f"polygen.runtime.backends.cuda.{place}.driver", lambda: found)
     monkeypatch.setattr("polygen.runtime.backends.cuda.cuda_driver._MODULES", {})
     monkeypatch.setattr("polygen.runtime.backends.cuda.cuda_times._ORIGINS", {})
     yield found

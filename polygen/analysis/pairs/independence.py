@@ -1,4 +1,4 @@
-"""Decides quickly whether two instructions certainly touch one element."""
+"""Finds instances of two instructions that certainly touch one element."""
 
 from __future__ import annotations
 
