@@ -11,6 +11,9 @@ READY_FOR_DEMO := $(VENV)/ready-for-demo
 demo: $(READY_FOR_DEMO)
 	$(BIN)/python examples/demo.py
 
+# Tests start many interpreters: these find each other's bytecode, whatever the environment says.
+test test-more: export PYTHONDONTWRITEBYTECODE =
+
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types-pyright types-mypy style
 	$(BIN)/pytest --numprocesses 2 --dist loadfile

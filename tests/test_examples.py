@@ -42,7 +42,14 @@ def test_the_examples_are_there() -> None:
 
 
 # Whose code takes long to make, or to read back.
-LONG = ("coulomb_potential", "register_stencils")
+LONG = (
+    "coulomb_potential",
+    "fast_product",
+    "finite_elements",
+    "packed_product",
+    "register_stencils",
+    "scan",
+)
 
 
 @pytest.mark.usefixtures("optimized_pocl")

@@ -180,6 +180,7 @@ def test_isl_says_the_same_of_random_steps(start: int, monkeypatch: pytest.Monke
     assert seen.count(False) > 100
 
 
+@pytest.mark.more
 def test_isl_says_the_same_of_planted_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = _compared(monkeypatch)
     planted = [(c.pattern, c.steps) for c in catalogue_illegal.CATALOGUE]

@@ -136,7 +136,7 @@ def test_functions(dtype: str, count: int, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
-@pytest.mark.parametrize("count", [2, 4, 8])
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.more), 8])
 def test_types_that_meet(count: int, target: str) -> None:
     others = "float16 float32 float64 int8 int16 int32 int64 uint8 uint32 uint64 bool".split()  # noqa: SIM905
     arrays = {f"b_{o}": numbers(o, (5, count), 1) for o in others}

@@ -135,6 +135,7 @@ def test_the_product_is_the_product(n: int) -> None:
         np.testing.assert_array_equal(_run(knl, target, a=a, b=b), a @ b)
 
 
+@pytest.mark.more
 def test_the_product_means_the_product() -> None:
     agree_in_arrays(
         PRODUCT,
