@@ -45,8 +45,11 @@ CASES: Mapping[str, Make] = {
     **{f"random/{seed}": partial(_random, f"random/{seed}", seed) for seed in range(RANDOM)},
 }
 # What `make test` looks at: one in so many of each group, and no example that takes a second.
-_ONE_IN = {"examples": 2, "reductions": 23, "random": 5}
-_LONG = ("finite_elements", "layer_norm", "packed_product", "register_stencils", "scan", "softmax")
+_ONE_IN = {"examples": 1, "reductions": 23, "random": 5}
+_LONG = (
+    *("demo", "fast_product", "finite_elements", "layer_norm", "packed_product"),
+    *("register_stencils", "scan", "softmax"),
+)
 
 
 def _sample() -> Iterator[str]:
