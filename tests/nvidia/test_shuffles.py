@@ -15,6 +15,9 @@ from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.shuffled import TYPES, rows
 from tests.properties.together import run_together
 
+# Most take two seconds.
+pytestmark = pytest.mark.more
+
 SIZES = (1, 2, 3, 5, 31, 32, 33, 48, 64, 100, 257, 1000)  # of groups
 ROWS = 2
 

@@ -49,6 +49,7 @@ def test_in_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_compiled(cases, "opencl", monkeypatch) == IN_OPENCL
 
 
+@pytest.mark.more
 def test_after_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases(range(2_000, 2_000 + IN_STEPS), TRIED)
     assert sum(len(case.steps) for case in cases) > 1.5 * IN_STEPS
@@ -56,6 +57,7 @@ def test_after_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_compiled(cases, "c", monkeypatch) > 0.7 * IN_STEPS
 
 
+@pytest.mark.more
 def test_after_steps_with_images(monkeypatch: pytest.MonkeyPatch) -> None:
     cases: list[Case] = []
     for seed in range(4_100, 4_500):

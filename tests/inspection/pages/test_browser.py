@@ -19,7 +19,7 @@ from selenium.webdriver.common.keys import Keys
 import polygen as pg
 from tests.needs import needs
 
-pytestmark = needs("Chromium")
+pytestmark = [needs("Chromium"), pytest.mark.more]
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 LIGHT, DARK = "light", "dark"

@@ -261,6 +261,7 @@ def test_nothing_is_kept_if_so_asked(folder: Path, monkeypatch: pytest.MonkeyPat
     assert _entries(folder) == before
 
 
+@pytest.mark.more
 def test_second_process_does_not_compile(folder: Path) -> None:
     _run(folder)
     before = _entries(folder)
@@ -291,6 +292,7 @@ def test_damaged_objects_are_compiled_again(folder: Path, damage: str) -> None:
     assert (folder / name).read_bytes() != broken
 
 
+@pytest.mark.more
 def test_processes_that_start_together(folder: Path) -> None:
     processes = [_start(folder, kernels=2) for _ in range(5)]
     for process in processes:
@@ -314,6 +316,7 @@ def test_killed_process(folder: Path, delay: float) -> None:
     _run(folder, kernels=3)
 
 
+@pytest.mark.more
 def test_what_pocl_compiled_is_kept_and_checked(folder: Path) -> None:
     _run(folder, target="opencl")
     ((name, entry),) = _entries(folder).items()

@@ -18,6 +18,7 @@ from polygen.ir.kernel import Kernel
 from tests.targets.execute import compile_c
 
 ROWS = 7
+IN_OPENCL = pytest.param("opencl", marks=pytest.mark.more)  # a second a kernel
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-3, 65504.0)
 ALL = """
 a + b; a - b; 2*a - b; -a; a*a*b; a + b*j; j; i + j; j*a; (i + j)*2.5 + a; a*1.5; a/b; a // b;
@@ -107,7 +108,7 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("target", ["c", IN_OPENCL])
 @pytest.mark.parametrize(("dtype", "count"), TYPES)
 def test_operations(dtype: str, count: int, target: str) -> None:
     kind = np.dtype(dtype).kind
@@ -119,7 +120,7 @@ def test_operations(dtype: str, count: int, target: str) -> None:
     check(expressions(*texts), count, arrays, target, scalar)
 
 
-@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("target", ["c", IN_OPENCL])
 @pytest.mark.parametrize(("dtype", "count"), [("float32", 8), ("float64", 4)])
 def test_functions(dtype: str, count: int, target: str) -> None:
     of_reals = [f for f in FUNCTIONS.values() if f.results == 1 and not f.exponent]
