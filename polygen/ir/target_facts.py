@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TargetFacts:
-    """What is known of a target without its language.
+    """Facts about a target that hold without its language.
 
     Attributes:
         title: what people call its language.

@@ -1,4 +1,4 @@
-"""From text to kernels, and back from a kernel's text.
+"""Turns text into kernels, and reads printed kernels back.
 
 Start with `make_kernel`, which calls the others.  The grammars are the files ``*.lark``;
 `expression_nodes`, `option_nodes` and `nodes` have a method for each of their rules.  `defaults`

@@ -1,4 +1,4 @@
-"""From a kernel to a loop program: what is executed where, and in which order.
+"""Lowers a kernel to a loop program: what is executed where, and in which order.
 
 Start with `program`, the result, and `lower`, whose functions `prepare` and `lower_prepared` list
 the stages in order, a line for each.  The main ones are `shared_scans` and `shared_reductions` (of

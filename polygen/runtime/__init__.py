@@ -1,4 +1,4 @@
-"""From text to something that can be called: devices, compilers, caches, arguments.
+"""Makes programs callable: devices, compilers, caches, arguments.
 
 The rooms, in the order in which they build on each other: `disk` keeps what was compiled; `arrays`
 asks arrays, of whichever library, where their elements are; `claims` checks what a kernel takes for
