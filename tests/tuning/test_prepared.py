@@ -71,3 +71,16 @@ def test_loops_that_have_a_tag_stay() -> None:
 def test_nothing_to_do() -> None:
     knl = pg.make_kernel("{ [i,j]: 0<=i<4 and 0<=j<n }", "s[i] = sum(j, x[i,j])")
     assert without_single_iterations(knl) is knl
+
+
+@pytest.mark.parametrize(("text", "dtype"), [("i + x[j]", "int32"), ("i*x[j]", "int64")])
+def test_a_number_does_not_take_the_place_of_an_iname_where_types_would_change(
+    text: str, dtype: str
+) -> None:
+    """Beside a uint8, an iname is an index, which does not wrap around; a number is one of these."""
+    arrays = [pg.GlobalArg("s", dtype, 4), pg.GlobalArg("x", "uint8", 50)]
+    knl = pg.make_kernel("{ [i,j]: 3<=i<=3 and 0<=j<50 }", f"s[i] = max(j, {text})", arrays)
+    assert without_single_iterations(knl) is knl
+    x = np.arange(206, 256, dtype=np.uint8)
+    _, (s,) = pg.optimize_reductions(knl, H200).executor("c")(x=x, s=np.zeros(4, dtype))
+    assert s[3] == (3 + 255 if "+" in text else 3 * 255)

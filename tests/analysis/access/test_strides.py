@@ -9,6 +9,7 @@ import pytest
 import polygen as pg
 from polygen.analysis.access.strides import Address
 from polygen.language.parser import parse_expression
+from tests.analysis.python_values import python_value
 
 NAMES = ("r", "p", "i", "n", "m", "u", "v")
 # shape, subscripts, then for each iname its stride everywhere, and in runs
@@ -47,20 +48,20 @@ def test_strides(shape: str, index: str, strides: dict[str, tuple[object, object
 def test_brute_force(shape: str, index: str, strides: dict[str, tuple[object, object]]) -> None:
     """How far apart elements of neighbours are: always, and most of the time."""
     values = dict.fromkeys(NAMES, 0) | {"n": 4, "m": 3, "u": 4, "v": 5}
-    extents = [int(eval(extent, values)) for extent in shape.split(",")]  # noqa: S307 -- our own
+    extents = [int(python_value(extent, values)) for extent in shape.split(",")]
 
     def place(at: dict[str, int]) -> int:
         offset = 0
         for position, extent in zip(index.split(","), extents, strict=True):
-            offset = offset * extent + int(eval(position, values | at))  # noqa: S307
+            offset = offset * extent + int(python_value(position, values | at))
         return offset
 
     for iname, (exact, in_runs) in strides.items():
         steps = Counter(place({iname: k + 1}) - place({iname: k}) for k in range(60))
         if exact is not None:
-            assert list(steps) == [eval(str(exact), values)]  # noqa: S307
+            assert list(steps) == [python_value(str(exact), values)]
         else:
             assert len(steps) > 1
         if in_runs:
             ((most, _),) = steps.most_common(1)
-            assert most == eval(str(in_runs), values)  # noqa: S307
+            assert most == python_value(str(in_runs), values)

@@ -16,6 +16,7 @@ from polygen.analysis.equality.bag_matching import Matching
 from polygen.analysis.equality.compared_values import Value
 from polygen.ir import expression as ex
 from tests.analysis.equality.small_kernels import at_sizes, ordered, value
+from tests.analysis.python_values import python_value
 
 KNL = ordered("{ [i, k]: 0<=i,k<n }", "c[i, k] = a[i] + b[k] {id=s}")
 SIZES = [{"n": n} for n in range(5)]
@@ -71,7 +72,7 @@ class Held:
             elements: list[str] = []
             for text in self.factors.split():
                 array, index = text.rstrip("]").split("[")
-                elements.append(f"{array}{eval(index, known)}")  # noqa: S307  (written above)
+                elements.append(f"{array}{python_value(index, known)}")
             found.append((self.number, tuple(sorted(elements))))
         return found
 
@@ -177,7 +178,7 @@ def _sequence(held: Held, order: str, n: int) -> list[str]:
     points = sorted(at_sizes(held.domain(1), names, [{"n": n}]))
     array, index = held.factors.rstrip("]").split("[")
     known = [dict(zip(order, point, strict=True)) for _, *point in points]
-    return [f"{array}{eval(index, {'n': n, **at})}" for at in known]  # noqa: S307
+    return [f"{array}{python_value(index, {'n': n, **at})}" for at in known]
 
 
 @pytest.mark.parametrize(

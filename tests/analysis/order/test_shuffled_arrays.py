@@ -17,6 +17,7 @@ from polygen.analysis.order.shuffled_arrays import (
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from tests.analysis.pair_sets import tagged, unproved
+from tests.analysis.python_values import python_value
 
 LOCAL = pg.AddressSpace.LOCAL
 SIZE = 16  # of a group
@@ -107,13 +108,15 @@ CONDITIONS = [
 def test_reads_within_a_sub_group(read: str) -> None:
     for condition in CONDITIONS:
         knl = _exchange(f"b[i, k] = t[{read}] {{id=r, dep=*w, if={condition}}}")
-        executed = [k for k in range(SIZE) if eval(condition, {"k": k})]  # noqa: S307
-        others = {k: int(eval(read, {"k": k})) for k in executed}  # noqa: S307
+        executed = [k for k in range(SIZE) if python_value(condition, {"k": k})]
+        others = {k: int(python_value(read, {"k": k})) for k in executed}
         is_near = all(0 <= o < SIZE and o // SUB_GROUP == k // SUB_GROUP for k, o in others.items())
         found = shuffles_of(knl)
         assert found.names == ({"t"} if is_near else set()), condition
         shown = {show_expression(node): far for node, far in found.of("r").items()}
-        assert shown == ({f"t[{read}]": eval(read, {"k": 0})} if is_near and read != "k" else {})  # noqa: S307
+        assert shown == (
+            {f"t[{read}]": python_value(read, {"k": 0})} if is_near and read != "k" else {}
+        )
         assert found.of("w") == {}
 
 

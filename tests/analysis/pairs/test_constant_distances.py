@@ -13,6 +13,7 @@ from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.pairs.constant_distances import distances, ends_of, extremes, only_itself
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_statement
+from tests.analysis.python_values import python_value
 from tests.oracle.cases import kernel
 
 SUBSCRIPTS = ("i", "i+1", "2*i", "2*i+1", "j", "i+j", "3", "n-i", "i//2", "m", "i%2", "min(i, 2)")
@@ -25,7 +26,7 @@ def _kernel(left: str, right: str, *data: Any) -> Kernel:
 
 def _elements(text: str, n: int) -> dict[tuple[int, int], Any]:
     return {
-        (i, j): eval(f"({text},)", {"i": i, "j": j, "n": n, "m": 2})  # noqa: S307
+        (i, j): python_value(f"({text},)", {"i": i, "j": j, "n": n, "m": 2})
         for i, j in product(range(n), repeat=2)
     }
 
@@ -90,7 +91,7 @@ def test_digits(text: str) -> None:
         )
     assert only_itself(knl, "s", "x") == DIGITS[text]
     points = list(product(range(5), range(3), range(2, 6)))
-    elements = {eval(text, {"p": p, "q": q, "r": r, "n": 5}) for p, q, r in points}  # noqa: S307
+    elements = {python_value(text, {"p": p, "q": q, "r": r, "n": 5}) for p, q, r in points}
     assert (len(elements) == len(points)) == DIGITS[text]
 
 

@@ -10,13 +10,14 @@ import pytest
 import polygen as pg
 from polygen.analysis.pairs.independence import contradiction
 from tests.analysis.pair_sets import tagged, unproved
+from tests.analysis.python_values import python_value
 
 SUBSCRIPTS = ("i", "i + 1", "2*i", "2*i + 1", "5 - i", "i//2", "i % 3", "7")
 IDX = pg.GlobalArg("idx", "int32", "n")
 
 
 def _element(text: str, i: int) -> int:
-    return int(eval(text, {"i": i}))  # noqa: S307
+    return int(python_value(text, {"i": i}))
 
 
 @pytest.mark.parametrize("second", SUBSCRIPTS)

@@ -17,6 +17,7 @@ from polygen.analysis.pairs.indirect_accesses import may_be_equal
 from polygen.ir.kernel import Kernel
 from tests.analysis.flat import points, where
 from tests.analysis.pair_sets import listed, read_of, unproved, write_of
+from tests.analysis.python_values import python_value
 from tests.oracle.cases import kernel
 
 VALUES = range(3)
@@ -86,7 +87,7 @@ def _two(left: str, right: str, *data: Any) -> Kernel:
 
 def _elements(text: str, n: int, **arrays: Any) -> dict[tuple[int, int], Any]:
     return {
-        (i, j): eval(f"({text},)", {"i": i, "j": j, "n": n, "m": 2, **arrays})  # noqa: S307
+        (i, j): python_value(f"({text},)", {"i": i, "j": j, "n": n, "m": 2, **arrays})
         for i, j in product(range(n), repeat=2)
     }
 

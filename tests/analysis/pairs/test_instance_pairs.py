@@ -29,6 +29,7 @@ from polygen.errors import InternalError
 from polygen.ir.domain import flatten
 from tests.analysis.flat import points, where
 from tests.analysis.pair_sets import listed, read_of, unproved, write_of
+from tests.analysis.python_values import python_value
 
 FEW = range(3)
 PAIR = ["i", "j", "i'", "j'"]
@@ -145,7 +146,8 @@ def test_pairs_that_touch_one_element(left: str, right: str) -> None:
     assert all(c.certain and c.name == "x" for c in found)
 
     def element(text: str, i: int, j: int) -> tuple[int, int]:
-        return eval(text, {"i": i, "j": j})  # type: ignore[no-any-return]  # noqa: S307
+        found: tuple[int, int] = python_value(text, {"i": i, "j": j})
+        return found
 
     sides = {"flow": (left, right), "anti": (right, left), "output": (left, left)}
     for conflict in found:

@@ -19,6 +19,7 @@ from polygen.analysis.pairs.iteration_local import (
 from polygen.ir.domain import flatten
 from polygen.ir.kernel import Kernel
 from tests.analysis.pair_sets import listed, read_of, tagged, unproved, write_of
+from tests.analysis.python_values import python_value
 
 T = pg.TemporaryVariable("t", "float64", "8")
 PRIVATE = pg.TemporaryVariable("t", "float64")
@@ -60,8 +61,8 @@ def test_each_read_beside_each_write(written: str, read: str, reads_first: bool)
     knl = _kernel(written, read, reads_first=reads_first)
     left: set[tuple[int, ...]] = set()
     for o, i in product(range(3), range(3)):
-        element = int(eval(read, {"o": o, "i": i}))  # noqa: S307
-        before = {int(eval(written, {"o": o, "x": x})) for x in range(4)}  # noqa: S307
+        element = int(python_value(read, {"o": o, "i": i}))
+        before = {int(python_value(written, {"o": o, "x": x})) for x in range(4)}
         if element not in before or reads_first:
             left.add((o, i, element))
     assert _elements(unwritten(knl, read_of(knl, "r", "t"), IN_O)) == left

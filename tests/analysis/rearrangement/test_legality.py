@@ -18,6 +18,7 @@ from polygen.analysis.rearrangement.legality import (
     violation,
 )
 from tests.analysis.pair_sets import expression, tagged, unproved
+from tests.analysis.python_values import python_value
 
 Point: TypeAlias = tuple[int, ...]
 N = 4
@@ -47,8 +48,8 @@ def _old_points(i: str, j: str, bounds: str, order: str) -> list[Point]:
     for values in product(range(8), repeat=2):
         point = dict(zip(names, values, strict=True))
         within = bounds.replace("and", " and ")
-        if eval(within, dict(point)):  # noqa: S307
-            found.append(tuple(int(eval(text, dict(point))) for text in (i, j)))  # noqa: S307
+        if python_value(within, dict(point)):
+            found.append(tuple(int(python_value(text, dict(point))) for text in (i, j)))
     return found
 
 
@@ -80,7 +81,7 @@ def test_one_instruction(name: str, distance: tuple[int, int]) -> None:
     assert (found.first, found.second, found.name, found.certain) == ("s", "s", "x", True)
     assert (found.now, found.other_name) == (REVERSED, None)
     first, second = ({n: found.point[n + mark] for n in ("p", "q")} for mark in ("", "'"))
-    olds = [(eval(i, dict(p)), eval(j, dict(p))) for p in (first, second)]  # noqa: S307
+    olds = [(python_value(i, dict(p)), python_value(j, dict(p))) for p in (first, second)]
     names = order.split(", ")
     assert olds[0] < olds[1]
     assert [first[n] for n in names] > [second[n] for n in names]
@@ -222,7 +223,9 @@ def test_an_axis_orders_nothing() -> None:
             assert found.now == UNORDERED
             a, b = found.point["i"], found.point["i'"]
             assert a != b
-            elements = [{eval(write, {"i": i}), eval(read, {"i": i})} for i in (a, b)]  # noqa: S307
+            elements = [
+                {python_value(write, {"i": i}), python_value(read, {"i": i})} for i in (a, b)
+            ]
             assert elements[0] & elements[1]
 
 

@@ -11,6 +11,7 @@ from polygen.analysis.access.instance_map import UNMOVED, InstanceMap
 from polygen.analysis.rearrangement.previous_instances import Before
 from polygen.ir.kernel import Kernel
 from tests.analysis.pair_sets import expression, unproved
+from tests.analysis.python_values import python_value
 
 
 def _kernel(domain: str, *lines: str) -> Kernel:
@@ -39,7 +40,7 @@ def test_old_values_in_terms_of_new_ones(value: str, names: str) -> None:
     before = Before(old, new, _moved({"i": value}))
     for numbers in product(range(4), repeat=len(names)):
         point = {**dict(zip(names, numbers, strict=True)), "n": 9}
-        assert before.values("s", point) == {"i": eval(value, dict(point))}  # noqa: S307
+        assert before.values("s", point) == {"i": python_value(value, dict(point))}
 
 
 def test_a_name_that_has_other_values_now() -> None:

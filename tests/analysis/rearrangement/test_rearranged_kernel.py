@@ -14,6 +14,7 @@ from polygen.errors import InternalError
 from polygen.ir.kernel import Kernel
 from tests.analysis.flat import where
 from tests.analysis.pair_sets import expression, listed, tagged, unproved
+from tests.analysis.python_values import python_value
 
 T = pg.TemporaryVariable("t", "float64")
 LOCAL = "t = a[{0}] {{id=w, dep=*}}\nb[{0}] = t {{id=r, dep=*w}}"
@@ -58,7 +59,7 @@ def test_comparing_old_values(operator: str) -> None:
     pairs = listed(step.compared(("w", "r"), "i", operator), ["p", "q", "p'", "q'"], range(3))
 
     def holds(p: int, q: int, k: int, m: int) -> bool:
-        return bool(eval(f"{4 * p - q} {operator} {4 * k - m}"))  # noqa: S307
+        return bool(python_value(f"{4 * p - q} {operator} {4 * k - m}"))
 
     assert pairs == where(holds, 4, range(3))
 

@@ -12,6 +12,7 @@ from polygen.analysis.access.instance_map import UNMOVED, InstanceMap
 from polygen.analysis.rearrangement.summation_order import Reordered, may_reorder, reordered
 from polygen.ir.kernel import Kernel
 from tests.analysis.pair_sets import expression, tagged, unproved
+from tests.analysis.python_values import python_value
 
 COUNT = 8
 A = pg.GlobalArg("a", "float32", COUNT)
@@ -37,8 +38,7 @@ def _moved(value: str) -> InstanceMap:
 def _sequence(domain: Sequence[range], value: str, names: Sequence[str]) -> list[int]:
     """Return the old values in the order in which they are added up now."""
     return [
-        int(eval(value, dict(zip(names, point, strict=True))))  # noqa: S307
-        for point in product(*domain)
+        int(python_value(value, dict(zip(names, point, strict=True)))) for point in product(*domain)
     ]
 
 
@@ -72,7 +72,7 @@ def test_sums_over_other_inames(value: str, domain: list[range], inames: str) ->
     assert found.point is not None
     first, second = ([found.point[n + mark] for n in names] for mark in ("", "'"))
     assert first < second  # now, in the order of the loops
-    old = [eval(value, dict(zip(names, p, strict=True))) for p in (first, second)]  # noqa: S307
+    old = [python_value(value, dict(zip(names, p, strict=True))) for p in (first, second)]
     assert old[0] > old[1]
 
 
