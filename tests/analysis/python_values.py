@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import CodeType
 from typing import Any
 
 
-def python_value(text: str, names: Mapping[str, Any] | None = None) -> Any:
+def python_value(text: str | CodeType, names: Mapping[str, Any] | None = None) -> Any:
     """Return the value of an expression, for given values of its names."""
     return eval(text, dict(names or {}))  # noqa: S307  (texts are written in the tests)

@@ -77,7 +77,7 @@ def test_nothing_to_do() -> None:
 def test_a_number_does_not_take_the_place_of_an_iname_where_types_would_change(
     text: str, dtype: str
 ) -> None:
-    """Beside a uint8, an iname is an index, which does not wrap around; a number is one of these."""
+    """Beside a uint8, an iname is an index, which does not wrap around; a number is a uint8."""
     arrays = [pg.GlobalArg("s", dtype, 4), pg.GlobalArg("x", "uint8", 50)]
     knl = pg.make_kernel("{ [i,j]: 3<=i<=3 and 0<=j<50 }", f"s[i] = max(j, {text})", arrays)
     assert without_single_iterations(knl) is knl
