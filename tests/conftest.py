@@ -24,9 +24,9 @@ os.environ["OMP_NUM_THREADS"] = "2"
 # the one that comes with them, unless another one is asked for.  On a GPU: tests/gpu/conftest.py.
 os.environ.setdefault("PYOPENCL_CTX", "Portable Computing Language")
 # PoCL compiles without optimizations, and with few declarations, unless these flags are given:
-# most of the time that it takes would be for that.
+# most of the time that it takes would be for that.  So does the C compiler.
 _FEW = "-cl-opt-disable"  # what workers of pytest's inherit is no choice of the user's
-_WHOLE_POCL = os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", _FEW) != _FEW
+_OPTIMIZED = os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", _FEW) != _FEW
 # Where no bytecode is kept, each process that a test starts would compile all modules.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(_CACHES.name, "bytecode"))
@@ -103,12 +103,22 @@ def short_header(request: pytest.FixtureRequest) -> None:
     """Have PoCL read less, from the first test on that finds it loaded."""
     from tests.pocl_header import use_short_header  # noqa: PLC0415  (see above)
 
-    if not _WHOLE_POCL and request.node.get_closest_marker("gpu") is None:
+    if not _OPTIMIZED and request.node.get_closest_marker("gpu") is None:
         use_short_header()
 
 
+@pytest.fixture(autouse=True)
+def few_optimizations_of_c(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have C compiled quickly, but where a test asks for more, and in `make test-more`."""
+    from tests.quick_c import compile_quickly  # noqa: PLC0415  (see above)
+
+    larger = any(map(request.node.get_closest_marker, ("more", "deep", "gpu")))
+    if not _OPTIMIZED and not larger and "optimized" not in request.fixturenames:
+        compile_quickly(monkeypatch)
+
+
 @pytest.fixture
-def optimized_pocl(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let PoCL optimize what a test runs."""
-    if not _WHOLE_POCL:
+def optimized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let PoCL and the C compiler optimize what a test runs."""
+    if not _OPTIMIZED:
         monkeypatch.delenv("POCL_EXTRA_BUILD_FLAGS")

@@ -52,7 +52,7 @@ LONG = (
 )
 
 
-@pytest.mark.usefixtures("optimized_pocl")
+@pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.more] * (n in LONG)) for n in EXAMPLES]
 )

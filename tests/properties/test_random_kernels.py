@@ -103,7 +103,7 @@ def test_compiled_c(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
     assert _check_compiled(seeds, "c", monkeypatch) > 0.7 * len(seeds)
 
 
-@pytest.mark.usefixtures("optimized_pocl")
+@pytest.mark.usefixtures("optimized")
 def test_compiled_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = range(2_000, 2_000 + IN_OPENCL)
     assert _check_compiled(seeds, "opencl", monkeypatch) > 0.7 * IN_OPENCL
@@ -116,7 +116,7 @@ def test_much_compiled_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.usefixtures("optimized_pocl")
+@pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("start", (2_000 + IN_OPENCL, *range(30_000, 30_300, 50)))
 def test_much_compiled_opencl(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _check_compiled(range(start, start + 50), "opencl", monkeypatch) > 30

@@ -43,7 +43,7 @@ def test_in_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_compiled(cases, "c", monkeypatch, validated=start == 0) == BATCH
 
 
-@pytest.mark.usefixtures("optimized_pocl")
+@pytest.mark.usefixtures("optimized")
 def test_in_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases(range(1_000, 1_000 + IN_OPENCL), target="opencl")
     assert check_compiled(cases, "opencl", monkeypatch) == IN_OPENCL
@@ -76,7 +76,7 @@ def test_thousands_in_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.usefixtures("optimized_pocl")
+@pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("start", (1_000 + IN_OPENCL, *range(200_000, 200_600, 60)))
 def test_hundreds_in_opencl(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases(range(start, start + 60), target="opencl")

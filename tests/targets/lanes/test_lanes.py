@@ -17,6 +17,7 @@ from polygen.errors import NotVectorized
 from polygen.ir.kernel import Kernel
 from tests.targets.execute import compile_c
 
+pytestmark = pytest.mark.usefixtures("optimized")
 ROWS = 7
 IN_OPENCL = pytest.param("opencl", marks=pytest.mark.more)  # a second a kernel
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-3, 65504.0)

@@ -22,6 +22,8 @@ from polygen.runtime.backends.c.c_compiler import FLAGS
 from polygen.validation.validate import validate
 from tests.oracle.cases import agree, kernel, steps
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 PLANE = kernel(
     "{ [i,j]: 0<=i<n and 0<=j<m }", "o[i,j] = 2*a[i,j]", name="plane", loop_priority="i, j"
 )

@@ -15,7 +15,7 @@ from polygen.runtime.backends.opencl.pocl import options_for
 POCL = "Portable Computing Language"
 PLAIN = "-cl-opt-disable"
 
-pytestmark = pytest.mark.usefixtures("optimized_pocl")
+pytestmark = pytest.mark.usefixtures("optimized")
 
 
 def relaxed(slabs: tuple[int, int]) -> Kernel:
