@@ -10,14 +10,12 @@ from typing import Any
 from polygen.runtime.arrays.memory_overlap import check_passed, raise_misaligned, raise_read_only
 from polygen.runtime.backends.backend import Backend
 from polygen.runtime.calls.arguments import Form
-from polygen.runtime.calls.awaited_events import Finished, wait_here
+from polygen.runtime.calls.awaited_events import FINISHED, wait_here
 from polygen.runtime.calls.call_plans import Plan
 from polygen.runtime.calls.call_recording import RECORDERS
 from polygen.runtime.calls.call_wrapper import make_wrapper
 from polygen.runtime.calls.execution_place import Place
 from polygen.runtime.calls.scalar_arguments import check_range
-
-_FINISHED = Finished()
 
 
 def wrapped_call(
@@ -44,7 +42,7 @@ def wrapped_call(
         "pg_prepare": partial(prepare, wrapper.plan),
         "pg_check_apart": partial(check_passed, form.libraries),
         "pg_check_range": check_range,
-        "pg_finished": _FINISHED,
+        "pg_finished": FINISHED,
         "pg_recorders": RECORDERS,
         "pg_wait_here": wait_here,
         "pg_raise_misaligned": raise_misaligned,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,6 +23,7 @@ from polygen.source import caller_location
 from polygen.targets.programs.program import Program
 
 _MOST_BYTES = 2**63 - 1
+Memory: TypeAlias = tuple[list[Any], tuple[int, ...]]  # arrays, and where they are
 
 
 def is_sized(temporary: TemporaryVariable) -> bool:
@@ -59,10 +60,10 @@ def with_memory(
     if not temporaries:
         return function
     counts = [(t, _count(t, sizes), _dtype(t)) for t in temporaries]
-    return _WithMemory(function, counts)
+    return WithMemory(function, counts)
 
 
-class _WithMemory:
+class WithMemory:
     """A function with memory for its temporaries, which is kept for the next call.
 
     New pages would cost as much as to write them once more.  Of several threads that are in here
@@ -74,17 +75,35 @@ class _WithMemory:
     ) -> None:
         self._function = function
         self._temporaries = temporaries
-        self._free: list[tuple[list[Any], list[int]]] = []  # what no call uses: one at most
+        self._free: list[Memory] = []  # what no call uses: one at most
 
     def __call__(self, *values: Any) -> None:
-        try:
-            memory = self._free.pop()  # in one step: no other thread gets it
-        except IndexError:
-            memory = self._allocated()
+        """Call the function."""
+        memory = self.take()
         self._function(*values, *memory[1])
+        self.give(memory)
+
+    @property
+    def count(self) -> int:
+        """How many temporaries there are."""
+        return len(self._temporaries)
+
+    def take(self) -> Memory:
+        """Return memory that no other call has.
+
+        Raises:
+            OutOfMemory: if there is not enough.
+        """
+        try:
+            return self._free.pop()  # in one step: no other thread gets it
+        except IndexError:
+            return self._allocated()
+
+    def give(self, memory: Memory) -> None:
+        """Keep memory for the next call."""
         self._free[:] = [memory]
 
-    def _allocated(self) -> tuple[list[Any], list[int]]:
+    def _allocated(self) -> Memory:
         with _KEEPING:
             others = [each for each in _WITH_MEMORY if each is not self]
             for each in others[: max(0, len(others) + 1 - _MOST_WITH_MEMORY)]:
@@ -96,7 +115,7 @@ class _WithMemory:
                 for each in others:
                     each._release()
                 arrays = self._new_arrays()
-        return arrays, [array.ctypes.data for array in arrays]
+        return arrays, tuple([array.ctypes.data for array in arrays])
 
     def _new_arrays(self) -> list[Any]:
         return [_new_array(t, count, dtype) for t, count, dtype in self._temporaries]
@@ -107,7 +126,7 @@ class _WithMemory:
 
 
 # Functions that keep memory, those first that have had it for longest.
-_WITH_MEMORY: WeakKeyDictionary[_WithMemory, None] = WeakKeyDictionary()
+_WITH_MEMORY: WeakKeyDictionary[WithMemory, None] = WeakKeyDictionary()
 _MOST_WITH_MEMORY = 16
 _KEEPING = threading.Lock()
 

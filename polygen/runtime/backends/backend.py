@@ -6,8 +6,8 @@ arguments; what the row says goes into the wrapper and the plans of that form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
@@ -16,6 +16,9 @@ from polygen.runtime.calls.arguments import Call, Form
 from polygen.runtime.calls.call_wrapper import Writer
 from polygen.runtime.calls.execution_place import Place
 from polygen.runtime.calls.kernel_variant import Variant
+
+# Returns what a call returns, or None if its arguments are unlike those that it was made for.
+QuickCall: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 
 class Copy(Protocol):
@@ -137,3 +140,17 @@ class Backend:
         See `polygen.runtime.calls.call_wrapper.Wrapper.plan`.
         """
         raise NotImplementedError
+
+    def quick_call(
+        self,
+        _form: Form,
+        _variant: Variant,
+        _plan: Mapping[str, Any],
+        _values: Mapping[str, Any],
+        /,
+    ) -> QuickCall | None:
+        """Return what runs calls without a queue whose arguments are like those of one, quickly.
+
+        None stands for nothing: such calls go through their wrapper.
+        """
+        return None

@@ -18,6 +18,9 @@ class Finished:
         """Return at once."""
 
 
+FINISHED = Finished()
+
+
 def checked_events(wait_for: Any) -> list[Any]:
     """Return the events that a call was given.
 

@@ -47,9 +47,11 @@ def _run(folder: Path, kernels: int = 1, target: str = "c", **more: str) -> None
 
 
 def _entries(folder: Path) -> dict[str, bytes]:
-    """Return what is kept: without locks, and what is half-written."""
+    """Return what is kept of kernels: without locks, what is half-written, the helper of calls."""
     files = (path for path in folder.iterdir() if path.is_file())
-    return {path.name: path.read_bytes() for path in files if not path.name.startswith(".")}
+    kept = {path.name: path.read_bytes() for path in files if not path.name.startswith(".")}
+    helpers = {Path(name).stem for name, text in kept.items() if b"pg_quick_call(Py" in text}
+    return {name: content for name, content in kept.items() if Path(name).stem not in helpers}
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from polygen.runtime.arrays.global_temporaries import with_memory
 from polygen.runtime.arrays.memory_layouts import value_of_hidden
 from polygen.runtime.arrays.output_allocation import allocator
 from polygen.runtime.arrays.outputs import is_fully_written
-from polygen.runtime.backends.backend import Backend
+from polygen.runtime.backends.backend import Backend, QuickCall
 from polygen.runtime.backends.c.c_compiler import compiler_command
-from polygen.runtime.backends.c.c_function import load_function
+from polygen.runtime.backends.c.c_function import function_of, load
 from polygen.runtime.backends.c.c_wrapper import c_writer
+from polygen.runtime.backends.c.quick_calls import quick_call
 from polygen.runtime.backends.c.thread_stacks import check_stack
 from polygen.runtime.calls.arguments import Call, Form
 from polygen.runtime.calls.call_plans import called, places
@@ -37,7 +39,9 @@ class _CBackend(Backend):
     def plan(self, form: Form, call: Call, variant: Variant, _queue: Any, /) -> dict[str, Any]:
         check_stack(variant.program.launches[0])
         if "function" not in variant.kept:
-            variant.kept["function"] = load_function(variant.program)
+            library = load(variant.program)
+            variant.kept["library"] = library
+            variant.kept["function"] = function_of(library, variant.program)
         run = with_memory(variant.kept["function"], variant.program, call.sizes)
         plan: dict[str, Any] = {
             "pg_run": run,
@@ -52,6 +56,11 @@ class _CBackend(Backend):
             info = call.allocated[arg.name]
             plan[f"pg_new_{arg.name}"] = allocator(info, dtype, make, arg.alignment)
         return plan
+
+    def quick_call(
+        self, form: Form, variant: Variant, plan: Mapping[str, Any], values: Mapping[str, Any], /
+    ) -> QuickCall | None:
+        return quick_call(form, variant.program, variant.kept["library"], plan, values)
 
 
 C = _CBackend()

@@ -11,6 +11,7 @@ from polygen.errors import WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.dtype import DType
 from polygen.runtime.backends.c.c_compiler import load_library
+from polygen.runtime.backends.c.call_slots import with_slots
 from polygen.targets.programs.program import Program
 
 CFunction: TypeAlias = Any  # ctypes creates the class of a library's functions at run time
@@ -57,21 +58,33 @@ _SCALARS: dict[str, Any] = {
 
 
 def load_function(program: Program) -> CFunction:
-    """Compile a C program and return its function, which takes addresses and numbers.
+    """Compile a C program and return its function: see `load` and `function_of`."""
+    return function_of(load(program), program)
+
+
+def load(program: Program) -> ctypes.CDLL:
+    """Compile a C program and return it, loaded.
+
+    Raises:
+        NoCompiler: if there is no compiler.
+        CompilationFailed: if it does not accept the source, or the kernel's build options.
+    """
+    name = program.loop_program.name
+    options = program.loop_program.options.build_options
+    return load_library(with_slots(program), options, name, [name])
+
+
+def function_of(library: ctypes.CDLL, program: Program) -> CFunction:
+    """Return the function of a C program, which takes addresses and numbers.
 
     Those of global temporaries come last: see
     `polygen.runtime.arrays.global_temporaries.with_memory`.
 
     Raises:
-        NoCompiler: if there is no compiler.
-        CompilationFailed: if it does not accept the source, or the kernel's build options.
         WrongArgumentType: if a scalar argument is of a type that Python cannot pass.
     """
-    name = program.loop_program.name
-    options = program.loop_program.options.build_options
-    library = load_library(program.source, options, name, [name])
     # Subscribing (and not an attribute) makes a function object of our own.
-    function: CFunction = library[name]
+    function: CFunction = library[program.loop_program.name]
     function.argtypes = [_ctype(argument) for argument in program.arguments]
     function.restype = None
     return function
