@@ -9,6 +9,9 @@ with, addresses known; and, for scale, one that asks NumPy for the two addresses
 CuPy's RawKernel, and, for scale, the driver's launch with all that it is passed prepared; Loo.py
 does not run there: its own executor on the same GPU is measured through OpenCL, in another process.
 Last comes a loop on the host around two launches, to its end, per launch.
+
+Then come calls with one argument and with many: arrays of 16 float32, and as many scalars as said.
+For C, Numba's dispatcher is measured beside it where Numba is installed, on the same loops.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -126,6 +130,62 @@ def _c() -> None:
         },
         queue,
     )
+    _many(np.zeros, _bare_c, _numba_call, "the C function", "Numba", lambda: None)
+
+
+# --- many arguments
+
+MANY = ((1, 0), (2, 0), (5, 0), (10, 0), (16, 4), (20, 0), (40, 0))
+
+
+def _terms(arrays: int, scalars: int, at: str) -> str:
+    values = [f"x{k}[{at}]" for k in range(arrays - 1)] + [f"s{k}" for k in range(scalars)]
+    return " + ".join(values) or at
+
+
+def _many(zeros: Any, bare: Any, peer: Any, first: str, second: str, wait: Any) -> None:
+    """Print the time of calls with many arguments, beside the bare function's and a peer's."""
+    print(f"{'arguments':24} {first:>16} {second:>10} polygen   beyond {first}, medians in us")
+    for arrays, scalars in MANY:
+        knl = pg.make_kernel("{ [i]: 0<=i<n }", f"out[i] = {_terms(arrays, scalars, 'i')}")
+        args = {f"x{k}": zeros(16, np.float32) for k in range(arrays - 1)}
+        args |= {f"s{k}": np.float32(1.5) for k in range(scalars)}
+        args |= {"out": zeros(16, np.float32)} | ({"n": 16} if arrays == 1 else {})
+        ours = partial(_ours, knl, args)
+        calls = [bare(knl, args), peer(arrays, scalars, args), ours]
+        times: list[list[float]] = [[] for _ in calls]
+        for call in calls:
+            call()
+        for _ in range(REPEATS):
+            for call, found in zip(calls, times, strict=True):
+                found.append(_on_gpu(call, wait))
+        a, b, c = map(statistics.median, times)
+        name = f"{arrays} arrays, {scalars} scalars"
+        print(f"{name:24} {a:16.2f} {b:10.2f} {c:7.2f} {c - a:8.2f}")
+
+
+def _ours(knl: pg.Kernel, args: dict[str, Any]) -> None:
+    knl(**args)
+
+
+def _bare_c(knl: pg.Kernel, args: dict[str, Any]) -> Callable[[], Any]:
+    types = {name: np.float32 for name in args if name != "n"}
+    program = pg.generate_code(pg.add_dtypes(knl, types), target="c")
+    function = load_function(program)
+    known = {name: v.ctypes.data if isinstance(v, np.ndarray) else v for name, v in args.items()}
+    values = [{"n": 16, **known}[arg.name] for arg in program.arguments]
+    return lambda: function(*values)
+
+
+def _numba_call(arrays: int, scalars: int, args: dict[str, Any]) -> Callable[[], Any]:
+    if find_spec("numba") is None:
+        return lambda: None
+    numba: Any = import_module("numba")
+    space: dict[str, Any] = {}
+    text = f"def f({', '.join(args)}):\n    for i in range(16):\n"
+    exec(text + f"        out[i] = {_terms(arrays, scalars, 'i')}\n", space)  # noqa: S102
+    function, values = numba.njit(space["f"]), list(args.values())
+    return lambda: function(*values)
 
 
 def _cuda() -> None:
@@ -163,6 +223,28 @@ def _cuda() -> None:
         call()  # type: ignore[no-untyped-call]
     _compare(calls, device.synchronize, _on_gpu)
     _loop_on_the_host(cupy)
+    _many(cupy.zeros, _bare_cuda, _cupy_launch, "RawKernel", "Elementwise", device.synchronize)
+
+
+def _bare_cuda(knl: pg.Kernel, args: dict[str, Any]) -> Callable[[], Any]:
+    cupy: Any = import_module("cupy")
+    types = {name: np.float32 for name in args if name != "n"}
+    program = pg.generate_code(pg.add_dtypes(knl, types), "cuda")
+    raw = cupy.RawKernel(program.source, "polygen_kernel")
+    values = tuple([{"n": np.int32(16), **args}[arg.name] for arg in program.arguments])
+    return lambda: raw((1,), (1,), values)
+
+
+def _cupy_launch(arrays: int, scalars: int, args: dict[str, Any]) -> Callable[[], Any]:
+    """Return an element-wise kernel of CuPy's with as many arguments."""
+    cupy: Any = import_module("cupy")
+    names = [name for name in args if name not in ("out", "n")]
+    terms = _terms(arrays, scalars, "i").replace("[i]", "")
+    inputs = ", ".join(f"float32 {name}" for name in names)
+    function = cupy.ElementwiseKernel(inputs, "float32 out", f"out = {terms}", "many")
+    values = [args[name] for name in names]
+    out = args["out"]
+    return lambda: function(*values, out)
 
 
 def _loop_on_the_host(cupy: Any) -> None:
