@@ -96,7 +96,7 @@ def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) ->
 
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
-    given = kernel
+    given, kernel = kernel, _as_exact_as_called(kernel)
     kernel = prepare(without_auto(_for_target(kernel, target), index_dtype), index_dtype)
     program = lower_prepared(kernel, _model(target), index_dtype)
     if kernel.options.deterministic:
@@ -108,6 +108,14 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
     in_loops = _model(target) is Model.LOOPS
     program = without_wraps(program, kernel, apart=in_loops)
     return without_size_arguments(program, kernel, strips=in_loops)
+
+
+def _as_exact_as_called(kernel: Kernel) -> Kernel:
+    """Return the kernel without fused multiply-adds if one that it calls is: it is one source."""
+    contract = kernel.expanded.options.contract
+    if contract == kernel.options.contract:
+        return kernel
+    return kernel.copy(options=replace(kernel.options, contract=contract))
 
 
 def _for_target(kernel: Kernel, target: Target) -> Kernel:

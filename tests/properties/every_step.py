@@ -453,6 +453,7 @@ def _options(_knl: Kernel, r: random.Random) -> AnyStep:
         {"allow_reassociation": False},
         {"allow_reassociation": True},
         {"return_dict": True, "build_options": ["-w"]},
+        {"contract": "off"},
     )
     return AnyStep("set_options", (), r.choice(options))
 

@@ -68,8 +68,7 @@ def load_function(program: Program) -> CFunction:
         WrongArgumentType: if a scalar argument is of a type that Python cannot pass.
     """
     name = program.loop_program.name
-    options = program.loop_program.options.build_options
-    library = load_library(program.source, options, name, [name])
+    library = load_library(program.source, program.compiler_options, name, [name])
     # Subscribing (and not an attribute) makes a function object of our own.
     function: CFunction = library[name]
     function.argtypes = [_ctype(argument) for argument in program.arguments]
