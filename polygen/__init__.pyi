@@ -4,8 +4,8 @@ from polygen import errors as errors
 from polygen.analysis.dataflow.dependences import Dependence as Dependence
 from polygen.analysis.dataflow.dependences import dependences as dependences
 from polygen.analysis.integers.proving import without_proofs as without_proofs
+from polygen.analysis.wellformed.all_obligations import obligations as obligations
 from polygen.analysis.wellformed.check import check_well_formed as check_well_formed
-from polygen.analysis.wellformed.check import obligations as obligations
 from polygen.analysis.wellformed.obligations import Obligation as Obligation
 from polygen.emission.build import build as build
 from polygen.emission.emit import Emitted as Emitted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polygen.analysis.access.accesses import Reference, references
 from polygen.analysis.integers.wrapped_subscripts import wrapped
-from polygen.analysis.wellformed.array_bounds import may_be_negative
+from polygen.analysis.wellformed.array_bounds import negative_instance
 from polygen.errors import MalformedInstruction
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -66,7 +66,7 @@ def _place(subscript: Expression, extent: Expression) -> Expression:
 def _negative_axes(kernel: Kernel, reference: Reference) -> list[int]:
     """Return the axes along which a subscript may be negative."""
     extents = _extents(kernel, reference.name)
-    return [n for n in range(len(extents)) if may_be_negative(kernel, reference, n)]
+    return [n for n in range(len(extents)) if negative_instance(kernel, reference, n)]
 
 
 def _extents(kernel: Kernel, name: str) -> tuple[Expression, ...]:

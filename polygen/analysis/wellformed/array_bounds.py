@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from typing import NoReturn
 
@@ -27,7 +28,7 @@ from polygen.analysis.integers.quotients import quotient_facts, says_something
 from polygen.analysis.integers.unknowns import Unknowns
 from polygen.analysis.integers.wrapped_subscripts import unwrapped
 from polygen.analysis.pairs.constant_distances import ends_of, extremes
-from polygen.analysis.pairs.instance_pairs import element_witness
+from polygen.analysis.pairs.instance_pairs import element_witness, witness
 from polygen.analysis.values.sound_accesses import NOTHING, Unchanged, where
 from polygen.analysis.wellformed.obligations import (
     INSIDE,
@@ -39,6 +40,7 @@ from polygen.errors import OutOfBounds
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import project_out
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -126,17 +128,35 @@ def _check(
         yield _obligation(reference, axis, extent)
 
 
-def may_be_negative(kernel: Kernel, reference: Reference, axis: int) -> bool:
-    """Tell whether a subscript may be less than 0, for all that is known."""
+@dataclass(frozen=True)
+class Below:
+    """A subscript that may be negative.
+
+    Attributes:
+        point: values of inames and parameters for which it is, if it is somewhere whatever the
+            sizes and the data are; else None.
+    """
+
+    point: Mapping[str, int] | None
+
+
+def negative_instance(kernel: Kernel, reference: Reference, axis: int = 0) -> Below | None:
+    """Return where a subscript is less than 0; None if it never is."""
     known = known_names(kernel, reference)
     form = linear_form(reference.index[axis], known)
     if form is not None and not is_negative_somewhere(_possible(kernel, reference), form):
-        return False
+        return None
     unknowns = Unknowns(known)
     subscript = unknowns.function(reference.index[axis])
     if subscript is None:
-        return True
-    return bool(_reached(kernel, reference, unknowns, [_negative(subscript)])[0])
+        return Below(None)
+    found, exact = _reached(kernel, reference, unknowns, [_negative(subscript)])
+    if not found:
+        return None
+    changing = [*reference.inames, *unknowns.names.values()]
+    reached = project_out(_possible(kernel, reference), changing)
+    always = exact and reached.is_subset(project_out(found[0], changing))
+    return Below(witness(found[0]) if always else None)
 
 
 def _negative(subscript: isl.PwAff) -> isl.Set:
