@@ -4,8 +4,8 @@ from polygen import errors as errors
 from polygen.analysis.dataflow.dependences import Dependence as Dependence
 from polygen.analysis.dataflow.dependences import dependences as dependences
 from polygen.analysis.integers.proving import without_proofs as without_proofs
+from polygen.analysis.wellformed.all_obligations import obligations as obligations
 from polygen.analysis.wellformed.check import check_well_formed as check_well_formed
-from polygen.analysis.wellformed.check import obligations as obligations
 from polygen.analysis.wellformed.obligations import Obligation as Obligation
 from polygen.emission.build import build as build
 from polygen.emission.emit import Emitted as Emitted
@@ -232,6 +232,7 @@ from polygen.transforms.reductions.coalesce_reduction import (
 from polygen.transforms.reductions.fuse_epilogue import fuse_epilogue as fuse_epilogue
 from polygen.transforms.reductions.fuse_reductions import fuse_reductions as fuse_reductions
 from polygen.transforms.reductions.narrow_sum import narrow_sum as narrow_sum
+from polygen.transforms.reductions.pairwise_sums import pairwise_sums as pairwise_sums
 from polygen.transforms.reductions.propagate_reduction import (
     propagate_reduction as propagate_reduction,
 )
@@ -400,6 +401,7 @@ __all__ = [
     "obligations",
     "optimize_reductions",
     "pad_iname",
+    "pairwise_sums",
     "parallel_inames",
     "parallelize_reduction",
     "parse_kernel",

@@ -8,6 +8,8 @@ from polygen.analysis.integers.proving import proofs_are_on
 from polygen.analysis.order.empty_loops import warn_of_unused_inames
 from polygen.analysis.typing.determinism import check_deterministic
 from polygen.analysis.typing.index_type import INT32, index_type
+from polygen.analysis.typing.inference import infer_types
+from polygen.analysis.wellformed.integer_powers import has_powers, power_obligations
 from polygen.errors import SubGroupTooLarge, UserError
 from polygen.ir.collection import without_collection
 from polygen.ir.dtype import DType
@@ -96,7 +98,9 @@ def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) ->
 
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
-    given = kernel
+    given, kernel = kernel, _as_exact_as_called(kernel)
+    if proofs_are_on() and has_powers(kernel):
+        power_obligations(infer_types(kernel, index_dtype))  # those that are met, or it is refused
     kernel = prepare(without_auto(_for_target(kernel, target), index_dtype), index_dtype)
     program = lower_prepared(kernel, _model(target), index_dtype)
     if kernel.options.deterministic:
@@ -108,6 +112,14 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
     in_loops = _model(target) is Model.LOOPS
     program = without_wraps(program, kernel, apart=in_loops)
     return without_size_arguments(program, kernel, strips=in_loops)
+
+
+def _as_exact_as_called(kernel: Kernel) -> Kernel:
+    """Return the kernel without fused multiply-adds if one that it calls is: it is one source."""
+    contract = kernel.expanded.options.contract
+    if contract == kernel.options.contract:
+        return kernel
+    return kernel.copy(options=replace(kernel.options, contract=contract))
 
 
 def _for_target(kernel: Kernel, target: Target) -> Kernel:

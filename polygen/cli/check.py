@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from polygen.analysis.integers.proving import with_proofs
-from polygen.analysis.wellformed.check import check_well_formed, obligations
+from polygen.analysis.wellformed.all_obligations import obligations
+from polygen.analysis.wellformed.check import check_well_formed
 from polygen.cli.failures import FINE, NO, shown
 from polygen.cli.texts import Source, Whole, add_kernel, after, read_source
 from polygen.errors import (

@@ -69,7 +69,7 @@ def build(kernel: Kernel | TranslationUnit, folder: str | Path) -> Path:
         f"{found.name}.h": header(found),
         "polygen_geometry.h": shared_text("polygen_geometry.h"),
     }
-    options = found.program.loop_program.options.build_options
+    options = found.program.compiler_options
     functions = [f"{found.name}_{what}" for what in ("check", "message", "run")]
     library = compiled_library(texts, options, found.name, functions)
     at = Path(folder)

@@ -41,6 +41,6 @@ def _binding(kernel: HostKernel) -> str:
             f"        pg_pass(pg_kernel, {index}, sizeof({kind}), {place}, &pg_status);"
             for index, (place, kind) in enumerate(sizes)
         ]
-    values["options"] = quoted(" ".join(loops.options.build_options))
+    values["options"] = quoted(" ".join(kernel.program.compiler_options))
     values["plain"] = int(needs_plain_code(loops))
     return filled("opencl.h", values)

@@ -16,7 +16,8 @@ from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.integers.isl_affine import set_condition
 from polygen.analysis.typing.index_type import INT64, USUAL, index_type
 from polygen.analysis.typing.magnitude import MOST_FOR_INT32
-from polygen.analysis.wellformed.check import obligations
+from polygen.analysis.wellformed.all_obligations import obligations
+from polygen.analysis.wellformed.check import obligations as accesses
 from polygen.analysis.wellformed.obligations import Obligation
 from polygen.errors import CannotEmit, InternalError
 from polygen.ir import expression as ex
@@ -236,7 +237,7 @@ def _passed(
         all_written=writes and is_fully_written(kernel, arg.name),
         temporary=False,
         may_alias=arg.may_alias,
-        is_place=bool(obligations(kernel)) and arg.name in _deciding(kernel),
+        is_place=bool(accesses(kernel)) and arg.name in _deciding(kernel),
     )
 
 

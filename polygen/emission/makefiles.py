@@ -35,8 +35,8 @@ def makefile(kernel: HostKernel) -> str:
 
 
 def _build_options(kernel: HostKernel) -> str:
-    """Return the kernel's build options, each one word of a shell's, as make passes it on."""
-    options = kernel.program.loop_program.options.build_options
+    """Return the options of the compiler, each one word of a shell's, as make passes it on."""
+    options = kernel.program.compiler_options
     return "".join(f" {shlex.quote(option).replace('$', '$$')}" for option in options)
 
 

@@ -106,6 +106,10 @@ class OutOfBounds(IllFormedKernel):
     """An access outside of an array."""
 
 
+class NegativePower(IllFormedKernel):
+    """A power of integers with a negative exponent."""
+
+
 class OverlappingParts(IllFormedKernel):
     """Parts of arrays, one of them written, that a call gives to a kernel, and that overlap."""
 

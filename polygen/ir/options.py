@@ -9,6 +9,7 @@ from polygen.ir.target_facts import TARGET_FACTS, facts_of
 from polygen.source import caller_location
 
 TARGET_NAMES = tuple(TARGET_FACTS)
+CONTRACTIONS = ("fast", "off")  # the values of the option `contract`
 
 
 def unknown_target(name: str) -> UnknownTarget:
@@ -40,6 +41,9 @@ class Options:
         silenced_warnings: the names of the classes of warnings that are not issued.
         allow_reassociation: steps may change the order in which sums and products are added up
             and multiplied, and so how they are rounded.
+        contract: ``"fast"`` if compilers may compute a product and the sum it goes into as one
+            (fused multiply-add), which is rounded once; ``"off"`` if each of the two is rounded,
+            as in NumPy.
         resident_groups: how many work groups a multiprocessor is to run at once: the compiler
             leaves registers for them (CUDA, and NVIDIA's OpenCL); 0 if it decides.
         clusters: work items along ``l.2`` are blocks of a cluster, up to 8 (CUDA, from compute
@@ -72,6 +76,7 @@ class Options:
     fix_sizes: bool = False
     deterministic: bool = False
     sub_group_size: int | None = None
+    contract: str = "fast"
 
     def shuffling_on(self, target: str | None) -> int:
         """Return how many work items of a target share their registers; 0 if none do.

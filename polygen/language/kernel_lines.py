@@ -28,7 +28,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.layout import auto
 from polygen.ir.names import check_name
 from polygen.ir.operation import Special
-from polygen.ir.options import Options, is_sub_group_size
+from polygen.ir.options import CONTRACTIONS, Options, is_sub_group_size
 from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
@@ -319,6 +319,8 @@ def _values_of(name: str) -> tuple[Callable[[object], bool], str]:
     """Return what tells the values of an option from others, and what to write."""
     if name == "sub_group_size":
         return is_sub_group_size, "write 0 or a power of two"
+    if name == "contract":
+        return CONTRACTIONS.__contains__, "write 'fast' or 'off'"
     default = getattr(Options(), name)
     if isinstance(default, bool):
         return lambda value: isinstance(value, bool), "write True or False"

@@ -34,6 +34,7 @@ from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import make_instructions, name_statements
 from polygen.language.kernel_data import Declared, read_kernel_data
 from polygen.language.linear import without_linear_subscripts
+from polygen.language.negative_subscripts import with_wrapped_subscripts
 from polygen.language.of_nothing import with_something_to_reduce
 from polygen.language.own_loops import with_own_loops
 from polygen.language.priorities import with_priorities
@@ -58,6 +59,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     silenced_warnings: str | Iterable[str] = (),
     seq_dependencies: bool = False,
     keep_reduction_types: bool = False,
+    wrap_negative: bool = False,
     functions: Mapping[str, ScalarCallable | Kernel] | None = None,
 ) -> Kernel:
     """Return a kernel: instructions, each executed once for each point of its loop domain.
@@ -98,6 +100,9 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         keep_reduction_types: sums and products of integers and truth values have the type of
             what is added up or multiplied, instead of NumPy's 64 bits: ``sum(j, x)`` is
             ``sum<operand>(j, x)``.
+        wrap_negative: negative subscripts count from the end of their axis, as in NumPy: what may
+            be negative in ``a[p[i]]`` becomes ``a[if(p[i] < 0, n + p[i], p[i])]``, of the extent
+            ``n``.  Substitution rules are expanded then.
         functions: functions that the instructions may call beside those that there are, by their
             names: see `ScalarCallable`; and kernels, which are inlined: see `make_function`.
 
@@ -137,6 +142,8 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     kernel = with_own_loops(text.kernel)
     if not unknown_kernels(kernel):
         kernel = with_something_to_reduce(kernel)
+    if wrap_negative:
+        kernel = with_wrapped_subscripts(kernel)
     warn_of_unused_groups(kernel)
     warn_of_ignored_priorities(kernel)
     check_calls(kernel)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from math import prod
 
 import islpy as isl
 
@@ -312,13 +313,25 @@ class Emitter:
     def _without_inner_loops(self, node: LoopNode, kept: frozenset[str]) -> isl.Set | None:
         """Return values of the `kept` inames beyond which loops inside make no iterations.
 
-        None if these are not all between constants.
+        None if these are not all between constants, or so many that to find them empty takes long.
         """
         inner = frozenset(self._loops_inside(node))
         if not inner:
             return None
         found = self._values(node, kept, inner)
-        return None if constant_bounds(node.iname, found) is None else found
+        bounds = constant_bounds(node.iname, found)
+        return None if bounds is None or self._is_deep(node, bounds) else found
+
+    def _is_deep(self, node: LoopNode, bounds: Bounds) -> bool:
+        """Tell whether a loop is around three others, of many iterations, the innermost's aside."""
+        counts = [len(bounds.constant or ())]
+        while (
+            inner := next((c for c in node.children if isinstance(c, LoopNode)), None)
+        ) is not None:
+            found = constant_bounds(inner.iname, self._values(inner, frozenset((inner.iname,))))
+            counts.append(len((found and found.constant) or (0,)))
+            node = inner
+        return len(counts) > _DEEP and prod(counts[:-1]) > _MANY_EMPTY
 
     def _loops_inside(self, node: LoopNode) -> Iterator[str]:
         for child in node.children:
@@ -393,6 +406,10 @@ class Emitter:
             and not isinstance(self._kernel.variables.get(name), TemporaryVariable)
             for name in condition.names
         )
+
+
+_DEEP = 3  # loops inside of each other
+_MANY_EMPTY = 1 << 11  # iterations
 
 
 def _with_names(insn: Assigning, names: Mapping[ex.Subscript, str]) -> Assigning:

@@ -141,7 +141,7 @@ class Executor:
         arguments = (a for a in self.kernel.arguments if isinstance(a, GlobalArg))
         wholes = [a for a in arguments if a.name in separate]
         data = host_data(form.arrays, wholes, tables, given, form.libraries, call.sizes, scalars)
-        check_assumptions(self.kernel, data)
+        check_assumptions(self.kernel, data, dict(call.variant.dtypes))
 
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""

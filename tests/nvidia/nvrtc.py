@@ -18,9 +18,9 @@ def compile_for(architecture: str, source: str, *options: str) -> tuple[int, str
     return len(code), log
 
 
-def assembly_of(architecture: str, source: str) -> str:
+def assembly_of(architecture: str, source: str, *options: str) -> str:
     """Return a source's code for all devices from ``compute_...`` on, as text."""
-    code, log = _compiled(architecture, source, ())
+    code, log = _compiled(architecture, source, options)
     assert code, log
     return code.decode().strip("\0 \n")
 

@@ -42,6 +42,7 @@ REGROUPING = (
     "split_reduction",
     "realize_reduction",
     "reduce_in_parts",
+    "pairwise_sums",
     "parallelize_reduction",
     "coalesce_reduction",
     "fuse_reductions",

@@ -34,6 +34,7 @@ NOT_DRAWN = {
     "reduce_online": "it takes sums of powers alone: tests/transforms has its own",
     "split_argmax": "it takes elements as they are, or integers: tests/transforms has its own",
     "narrow_sum": "it takes small integers, and few of them: tests/transforms has its own",
+    "pairwise_sums": "it takes split_iname and split_reduction_inward, which are drawn",
     "share_rows": "it takes rows of constant lengths alone: tests/transforms has its own",
     "fuse_kernels": "it takes several kernels: test_fuse_kernels.py draws pairs",
 }

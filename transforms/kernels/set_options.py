@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, cast
 
 from polygen import errors
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.kernel import Kernel
-from polygen.ir.options import Options, is_sub_group_size
+from polygen.ir.options import CONTRACTIONS, Options, is_sub_group_size
 from polygen.source import caller_location
 from polygen.transformation import transformation
 
 _NAMES = {f.name: f.default for f in fields(Options)}
 _NUMBERS = {"resident_groups": "work groups", "serial_below": "executions"}
+
+# What tells the values of an option from others, and how they are written.
+_FEW: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "sub_group_size": (is_sub_group_size, "0, a power of two up to 128, or None"),
+    "contract": (CONTRACTIONS.__contains__, "'fast' or 'off'"),
+}
 
 
 @transformation(declared=True)
@@ -31,6 +37,9 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``return_dict``: a call returns its outputs by name instead of in order;
             ``skip_arg_checks``: do not check shapes, types and overlap at a call;
             ``build_options``: a sequence of texts, passed on to the device's compiler;
+            ``contract``: ``"off"`` if a product and the sum it goes into are each to be rounded, as
+            in NumPy; ``"fast"``, which is the default, if compilers may make a fused multiply-add
+            of them;
             ``resident_groups``: how many work groups a multiprocessor is to run at once, for which
             the compiler leaves registers (CUDA: ``__launch_bounds__``; NVIDIA's OpenCL: the most
             registers of a work item); 0 if it decides;
@@ -94,12 +103,11 @@ def _value(name: str, value: object) -> Any:
                 f"the option '{name}' is True or False, not {value!r}", where=caller_location()
             )
         return value
-    if name == "sub_group_size":
-        if not is_sub_group_size(value):
+    if name in _FEW:
+        is_one, shown = _FEW[name]
+        if not is_one(value):
             raise InvalidArgument(
-                "the option 'sub_group_size' is 0, a power of two up to 128, or None, not "
-                f"{value!r}",
-                where=caller_location(),
+                f"the option '{name}' is {shown}, not {value!r}", where=caller_location()
             )
         return value
     texts = _texts(value)

@@ -203,6 +203,39 @@ def _reads(
         yield from _reads(part, insn, inames, known, early if late else sure)
 
 
+def evaluated_parts(
+    insn: Instruction,
+) -> Iterator[tuple[Expression, frozenset[str], tuple[Expression, ...]]]:
+    """Yield all that an instruction evaluates, with its inames and conditions, as for references.
+
+    Parameters:
+        insn: one of a kernel whose rules are expanded.
+    """
+    inames = insn.within_inames
+    conditions = tuple(part for p in insn.predicates for part in walk.conjuncts(p))
+    plain = (p for p in insn.predicates if not walk.reductions(p))
+    early = tuple(part for p in plain for part in walk.conjuncts(p))
+    for predicate in insn.predicates:
+        yield from _evaluated(predicate, inames, (), ())
+    for node in (*insn.evaluated, *insn.assignees):
+        yield from _evaluated(node, inames, conditions, early)
+
+
+def _evaluated(
+    node: Expression,
+    inames: frozenset[str],
+    conditions: tuple[Expression, ...],
+    early: tuple[Expression, ...],
+) -> Iterator[tuple[Expression, frozenset[str], tuple[Expression, ...]]]:
+    yield node, inames, conditions
+    if isinstance(node, ex.Reduction):
+        inames, conditions = inames.union(node.inames), early
+    late = isinstance(node, ex.If) and bool(walk.reductions(node.condition))
+    both = zip(evaluated_under(node, conditions), evaluated_under(node, early), strict=True)
+    for (part, known), (_, sure) in both:
+        yield from _evaluated(part, inames, known, early if late else sure)
+
+
 @per_kernel
 def references_by_name(kernel: Kernel) -> Mapping[str, tuple[Reference, ...]]:
     """Return all references of a kernel to each variable, in the order of the instructions."""

@@ -63,6 +63,7 @@ class _Parts:
     separations: list[Expression]
     preambles: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     ids: dict[str, tuple[str, ...]] = field(default_factory=new_dict)
+    exact: bool = False  # whether what is called wants no fused multiply-add
 
 
 def inlined(kernel: Kernel, names: Collection[str] | None = None) -> Kernel:
@@ -104,6 +105,7 @@ def inlined(kernel: Kernel, names: Collection[str] | None = None) -> Kernel:
         claims=tuple(dict.fromkeys(parts.claims)),
         separations=tuple(_possible(kernel, parts)),
         preambles=tuple(sorted({*kernel.preambles, *parts.preambles})),
+        options=replace(kernel.options, contract="off") if parts.exact else kernel.options,
     )
     if names is None:
         kernel.notes.parts_of_calls = parts.ids
@@ -194,6 +196,7 @@ class Inlining:
     def add_to(self, parts: _Parts) -> None:
         """Add all that the call stands for."""
         kernel, new = self._kernel, self.names
+        parts.exact |= kernel.options.contract == "off"
         parts.domains += [self._domain(domain) for domain in kernel.domains]
         parts.instructions += [self._copied(insn) for insn in kernel.instructions]
         parts.temporaries += [

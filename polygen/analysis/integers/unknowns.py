@@ -12,7 +12,7 @@ import islpy as isl
 
 from polygen.analysis.integers.affine_forms import LinearForm, linear_form
 from polygen.analysis.integers.function_definitions import meaning_of
-from polygen.analysis.integers.isl_affine import to_pw_aff
+from polygen.analysis.integers.isl_affine import condition_set, to_pw_aff
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -51,6 +51,8 @@ class Unknowns:
             return node
         if (isinstance(node, _AFFINE) and not is_by_size(node)) or _is_multiple(node):
             return walk.rebuild(node, tuple([self.abstract(p) for p in walk.parts(node)]))
+        if isinstance(node, ex.If) and condition_set(node.condition, self._known) is not None:
+            return ex.If(node.condition, self.abstract(node.then), self.abstract(node.else_))
         meaning = meaning_of(node) if isinstance(node, ex.Call) else None
         if meaning is not None and isinstance(meaning, _AFFINE):
             return self.abstract(meaning)

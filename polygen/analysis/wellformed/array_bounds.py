@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from typing import NoReturn
 
@@ -25,8 +26,9 @@ from polygen.analysis.integers.isl_affine import is_negative_somewhere, to_pw_af
 from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.integers.quotients import quotient_facts, says_something
 from polygen.analysis.integers.unknowns import Unknowns
+from polygen.analysis.integers.wrapped_subscripts import unwrapped
 from polygen.analysis.pairs.constant_distances import ends_of, extremes
-from polygen.analysis.pairs.instance_pairs import element_witness
+from polygen.analysis.pairs.instance_pairs import element_witness, witness
 from polygen.analysis.values.sound_accesses import NOTHING, Unchanged, where
 from polygen.analysis.wellformed.obligations import (
     INSIDE,
@@ -35,8 +37,10 @@ from polygen.analysis.wellformed.obligations import (
     shown_reference,
 )
 from polygen.errors import OutOfBounds
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import project_out
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -112,12 +116,65 @@ def _check(
     unknowns = Unknowns(known_names(kernel, reference))
     subscript = unknowns.function(reference.index[axis])
     length = to_pw_aff(extent, frozenset(kernel.parameters))
-    known, exact = _possible(kernel, reference), reference_domain(kernel, reference)[1]
     outside: list[isl.Set] = []
     if subscript is not None:
-        outside.append(subscript.lt_set(subscript.scale_val(isl.Val(0))))
+        outside.append(_negative(subscript))
         if length is not None:
             outside.append(subscript.ge_set(length))
+    found, exact = _reached(kernel, reference, unknowns, outside)
+    if found and exact:
+        _refuse(kernel, reference, unknowns, found[0])
+    if found or subscript is None or length is None:
+        yield _obligation(reference, axis, extent)
+
+
+@dataclass(frozen=True)
+class Below:
+    """A subscript that may be negative.
+
+    Attributes:
+        point: values of inames and parameters for which it is, if it is somewhere whatever the
+            sizes and the data are; else None.
+    """
+
+    point: Mapping[str, int] | None
+
+
+def negative_instance(kernel: Kernel, reference: Reference, axis: int = 0) -> Below | None:
+    """Return where a subscript is less than 0; None if it never is."""
+    known = known_names(kernel, reference)
+    form = linear_form(reference.index[axis], known)
+    if form is not None and not is_negative_somewhere(_possible(kernel, reference), form):
+        return None
+    unknowns = Unknowns(known)
+    subscript = unknowns.function(reference.index[axis])
+    if subscript is None:
+        return Below(None)
+    found, exact = _reached(kernel, reference, unknowns, [_negative(subscript)])
+    if not found:
+        return None
+    changing = [*reference.inames, *unknowns.names.values()]
+    reached = project_out(_possible(kernel, reference), changing)
+    always = exact and reached.is_subset(project_out(found[0], changing))
+    return Below(witness(found[0]) if always else None)
+
+
+def _negative(subscript: isl.PwAff) -> isl.Set:
+    return subscript.lt_set(subscript.scale_val(isl.Val(0)))
+
+
+def _reached(
+    kernel: Kernel, reference: Reference, unknowns: Unknowns, outside: list[isl.Set]
+) -> tuple[list[isl.Set], bool]:
+    """Return the parts of sets that a reference may reach, if any, and whether it does.
+
+    Parameters:
+        kernel: the kernel.
+        reference: what is reached.
+        unknowns: those that the sets mention.
+        outside: the sets, of inames, parameters and unknowns.
+    """
+    known, exact = _possible(kernel, reference), reference_domain(kernel, reference)[1]
     found = [bad for bad in (part.intersect(known) for part in outside) if not bad.is_empty()]
     if found and (unknowns.names or not exact):
         values, is_all = values_in_tables(kernel, unknowns)
@@ -125,14 +182,14 @@ def _check(
         if says_something(kernel, unknowns):
             known = known.intersect(quotient_facts(kernel, unknowns, known))
         found = [bad for bad in (part.intersect(known) for part in found) if not bad.is_empty()]
-    if found and exact:
-        _refuse(kernel, reference, unknowns, found[0])
-    if found or subscript is None or length is None:
-        yield _obligation(reference, axis, extent)
+    return found, exact
 
 
 def _obligation(reference: Reference, axis: int, extent: Expression) -> Obligation:
-    shown = f"0 <= {show_expression(reference.index[axis])} < {show_expression(extent)}"
+    subscript, least = reference.index[axis], "0"
+    if (counted := unwrapped(subscript, extent)) is not None:  # from the end, if it is negative
+        subscript, least = counted, show_expression(ex.product_of(-1, extent))
+    shown = f"{least} <= {show_expression(subscript)} < {show_expression(extent)}"
     what = f"{shown_reference(reference)} is inside of '{reference.name}': {shown}"
     return Obligation(INSIDE, (reference.insn.id,), reference.name, what, (reference,), axis=axis)
 

@@ -14,6 +14,7 @@ from polygen.analysis.values.sound_accesses import NOTHING, Unchanged, note_soun
 from polygen.analysis.wellformed.access_order import check_order
 from polygen.analysis.wellformed.array_bounds import check_bounds
 from polygen.analysis.wellformed.element_places import check_distinct
+from polygen.analysis.wellformed.integer_powers import power_obligations
 from polygen.analysis.wellformed.obligations import Obligation
 from polygen.analysis.wellformed.read_cover import check_cover
 from polygen.ir.kernel import Kernel
@@ -33,6 +34,7 @@ def check_well_formed(kernel: Kernel) -> None:
         UninitializedRead: if a temporary is read before it is written.
         OutOfBounds: if an access is outside of its array.
         OverlappingElements: if two elements of an array that is written lie in one place.
+        NegativePower: if the exponent of a power of integers is negative.
         NoLoopNest, DependencyCycle: if no execution is permitted.
         ProofLimit: if isl has more to do than is reasonable.
 
@@ -41,22 +43,14 @@ def check_well_formed(kernel: Kernel) -> None:
     >>> pg.check_well_formed(knl)
     """
     obligations(kernel)
+    power_obligations(kernel)
 
 
-@public
 def obligations(kernel: Kernel) -> tuple[Obligation, ...]:
-    r"""Return what has to hold for a kernel to be well formed, where data decides.
-
-    A call with ``check_assumptions=True`` checks these on its arguments.
+    """Return what has to hold for accesses to be well formed, where data decides.
 
     Raises:
         UserError: if the kernel is not well formed, as `check_well_formed` says.
-
-    >>> import polygen as pg
-    >>> table = pg.GlobalArg("table", shape="m")
-    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = table[idx[i]]", [table, "..."])
-    >>> print(*pg.obligations(knl), sep="\n")
-    insn: table[idx[i]] is inside of 'table': 0 <= idx[i] < m
     """
     return _obligations(kernel)
 

@@ -14,6 +14,7 @@ from polygen.ir.show_expression import show_expression
 INSIDE = "inside"
 ORDERED = "ordered"
 WRITTEN = "written"
+NOT_NEGATIVE = "not negative"
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,13 @@ class Obligation:
     Attributes:
         kind: ``"inside"``: every access is inside its array; ``"ordered"``: instances in no order
             touch no element in common, one writing it; ``"written"``: what is read from a
-            temporary was written before.
+            temporary was written before; ``"not negative"``: powers of integers have no negative
+            exponents.
         instructions: the ids of the one or two instructions that it is about.
-        array: the array or temporary whose elements they touch.
+        array: the array or temporary whose elements they touch; nothing for a power.
         what: what has to hold, as a sentence.
         references: how each of the instructions mentions the array.
+            For a power, a reference to nothing, with the exponent as its subscript.
         axis: for ``"inside"``, the axis whose subscript it is about.
         loose: for ``"ordered"``, the pairs of instances that are in no order.
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polygen.analysis.wellformed.check import check_well_formed, obligations
+from polygen.analysis.wellformed.all_obligations import obligations
+from polygen.analysis.wellformed.check import check_well_formed
 from polygen.inspection.order.parallelism import parallel_inames
 from polygen.inspection.pages.elements import Html, code, element, joined
 from polygen.inspection.pages.parts import Part

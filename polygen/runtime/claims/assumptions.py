@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from polygen.analysis.access.accesses import Access, Reference, touched
 from polygen.analysis.access.storage_copies import axes
 from polygen.analysis.integers.instance_wording import shown_instance, shown_values
+from polygen.analysis.typing.inference import infer_types
 from polygen.analysis.wellformed.check import obligations
+from polygen.analysis.wellformed.integer_powers import has_powers, power_obligations
 from polygen.analysis.wellformed.obligations import (
     INSIDE,
+    NOT_NEGATIVE,
     ORDERED,
     Obligation,
     shown_element,
@@ -25,7 +28,9 @@ from polygen.analysis.wellformed.obligations import (
 from polygen.errors import ClaimViolated, ObligationUnchecked, ObligationViolated, TooManyToCheck
 from polygen.ir.array import GlobalArg
 from polygen.ir.claims import Independent, Injective
+from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 from polygen.runtime.arrays.expression_values import value_of
 from polygen.runtime.claims.instance_tables import Instances, TooMany
@@ -54,10 +59,17 @@ class CallData:
     addresses: Callable[[str], int | None]
 
 
-def check_assumptions(kernel: Kernel, data: CallData) -> None:
+def check_assumptions(
+    kernel: Kernel, data: CallData, dtypes: Mapping[str, DType] | None = None
+) -> None:
     """Check what a kernel takes for granted of data: its claims, and its obligations.
 
     What is not met is said first, then what cannot be checked.
+
+    Parameters:
+        kernel: the kernel.
+        data: that of the call.
+        dtypes: the types of the arguments that are passed; those of the kernel, if not given.
 
     Raises:
         ClaimViolated: if a claim is wrong.
@@ -74,6 +86,9 @@ def check_assumptions(kernel: Kernel, data: CallData) -> None:
         elif isinstance(claim, Independent):
             wanted.append((claim, partial(check.independent, claim)))
     wanted += [(o, partial(check.obligation, o)) for o in obligations(kernel)]
+    if has_powers(kernel):
+        powers = power_obligations(_typed(kernel, dtypes or {}))
+        wanted += [(o, partial(check.obligation, o)) for o in powers]
     unchecked: list[str] = []
     for what, look in wanted:
         try:
@@ -97,6 +112,13 @@ def check_assumptions(kernel: Kernel, data: CallData) -> None:
         )
 
 
+def _typed(kernel: Kernel, dtypes: Mapping[str, DType]) -> Kernel:
+    arguments = tuple(
+        [replace(a, dtype=dtypes[a.name]) if a.name in dtypes else a for a in kernel.arguments]
+    )
+    return infer_types(kernel.copy(arguments=arguments), complete=False)
+
+
 class _Check:
     def __init__(self, kernel: Kernel, data: CallData) -> None:
         self._kernel = kernel
@@ -110,12 +132,36 @@ class _Check:
             self._inside(obligation)
         elif obligation.kind == ORDERED:
             self._ordered(obligation)
+        elif obligation.kind == NOT_NEGATIVE:
+            self._not_negative(obligation)
         else:
             self._written(obligation)
 
     def _inside(self, obligation: Obligation) -> None:
         (reference,) = obligation.references
         self._look_inside(reference)
+
+    def _not_negative(self, obligation: Obligation) -> None:
+        (reference,) = obligation.references
+        instances, values = self._instances(reference)
+        (exponent,) = reference.index
+        try:
+            for rows, _ in instances.deciding(reference.index):
+                column = values.column(exponent, rows)
+                wrong = np.flatnonzero(column < 0)
+                if wrong.size:
+                    at = rows.at(int(wrong[0]))
+                    where = f"for {shown_values(at, at)}, " if at else ""
+                    raise ObligationViolated(
+                        f"kernel '{self._kernel.name}' was called with data for which an integer "
+                        f"is raised to a negative power: {where}{show_expression(exponent)} in "
+                        f"'{reference.insn.id}' is {column[wrong[0]]}",
+                        where=caller_location(),
+                        excerpt=excerpt(self._kernel, reference.insn.id),
+                        remedy="pass other data, or raise a floating-point number: float64(x)",
+                    )
+        except Outside:  # that is said of the access that is outside
+            raise NotKnown(show_expression(exponent)) from None
 
     def _written(self, obligation: Obligation) -> None:
         name = obligation.array

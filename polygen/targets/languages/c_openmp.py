@@ -203,6 +203,7 @@ C_OPENMP = Target(
 #pragma omp declare reduction({0} : {1} : omp_out = {0}(omp_out, omp_in)) \\
     initializer(omp_priv = omp_orig)
 """,
+    uncontracted_options=("-ffp-contract=off",),
     unroll=_unroll,
     asks_in_turn=True,
     runs_host=True,

@@ -217,6 +217,7 @@ CUDA = Target(
     same_lanes=lambda vector, number, _: f"pg_same<{vector}>({number})",
     aligned=" __attribute__((aligned({0})))",
     shuffle=_shuffle,
+    uncontracted_options=("--fmad=false",),
     restrict="__restrict__",
     atomics=_ATOMICS,
     copies=_COPIES,

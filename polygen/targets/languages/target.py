@@ -118,8 +118,9 @@ class Target:
         type_names: the types that it has.
         literal_suffixes: what follows a literal of a type; nothing if the type is not listed.
         type_lines: what the source must begin with where a type is used; under ``always``, what it
-            begins with whatever it uses, under ``math`` and ``team``, where it computes functions
-            and where threads are in teams.
+            begins with whatever it uses, under ``math``, ``team`` and ``uncontracted``, where
+            it computes functions, where threads are in teams, and where no product is fused with
+            a sum.
         extensions: what of the language not all devices have that is needed where such a line is.
         math_suffixes: what follows the name of a mathematical function for a type.
         math_names: functions that it has under another name than the usual one.
@@ -237,6 +238,7 @@ class Target:
             accumulate: operations and names.
         accumulation: what lets a function of two numbers be such an operation, of its name and
             the type.
+        uncontracted_options: what its compiler is passed so that it fuses no products and sums.
         unroll: the line before a loop that the compiler is asked to unroll, given the number of its
             iterations, or None if that is no constant.
         asks_in_turn: whether conditions that are seldom asked cost less than to ask all of them:
@@ -326,6 +328,7 @@ class Target:
     team_waits: str = ""
     vector_loop: Callable[[Sequence[tuple[str, str]]], str] | None = None
     accumulation: str = ""
+    uncontracted_options: tuple[str, ...] = ()
     unroll: Callable[[int | None], str] = lambda _: "#pragma unroll"
     asks_in_turn: bool = False
     runs_host: bool = False

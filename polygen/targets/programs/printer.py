@@ -106,6 +106,8 @@ def print_program(program: LoopProgram, target: Target) -> Program:
             printer.kernel(launch, head, waits=function.waits)
     called = [_called(function, target, expressions) for function in program.functions]
     begin = _registered(program, target)
+    if program.options.contract == "off":
+        begin.insert(0, target.type_lines["uncontracted"])
     lines, helpers = _preamble(target, expressions)
     texts = [*helpers, *called, *printer.functions]
     if target.math_of_vectors is not None:

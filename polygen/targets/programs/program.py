@@ -60,5 +60,12 @@ class Program:
     loop_program: LoopProgram
     extensions: frozenset[str] = frozenset()
 
+    @property
+    def compiler_options(self) -> tuple[str, ...]:
+        """What the compiler of the target is passed: for the kernel's options, and its own."""
+        options = self.loop_program.options
+        uncontracted = self.target.uncontracted_options if options.contract == "off" else ()
+        return (*uncontracted, *options.build_options)
+
     def __str__(self) -> str:
         return self.source.rstrip("\n")

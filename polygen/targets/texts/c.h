@@ -1,5 +1,13 @@
 //# C that a source begins with, and its helper functions.
 
+//# GCC 12 fuses products with sums and differences that alternate, as in complex products, whatever
+//# its option says, if there is an instruction.
+//: uncontracted
+// To be compiled with -ffp-contract=off: no product is fused with a sum.
+#if defined(__FMA__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("no-fma,no-fma4,no-avx512f")
+#endif
+
 //: bool
 #include <stdbool.h>
 

@@ -1,6 +1,9 @@
 //# CUDA C++ that a source begins with, and its helper functions.  Types are as large and as aligned as
 //# NumPy's and OpenCL's are, or less aligned.
 
+//: uncontracted
+// To be compiled with --fmad=false: no product is fused with a sum.
+
 //# A launch may be started while those before it are at work: it waits until they are over, and then
 //# lets the next one start.
 //: early

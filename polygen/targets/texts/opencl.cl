@@ -1,5 +1,8 @@
 //# OpenCL C that a source begins with, and its helper functions.
 
+//: uncontracted
+#pragma OPENCL FP_CONTRACT OFF
+
 //: float64, complex128
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 

@@ -44,7 +44,8 @@ def _abstract(text: str) -> tuple[str, dict[str, str]]:
         ("max(i, x*x)", "max(i, u)", {"u": "x*x"}),
         ("clamp(x, 0, n) + 1", "min(max(u, 0), n) + 1", {"u": "x"}),
         ("f(i) + 1", "u + 1", {"u": "f(i)"}),
-        ("if(i < j, i, x)", "u", {"u": "if(i < j, i, x)"}),
+        ("if(i < j, i, x)", "if(i < j, i, u)", {"u": "x"}),
+        ("if(x < j, i, x)", "u", {"u": "if(x < j, i, x)"}),  # x may be no integer
     ],
 )
 def test_data_becomes_unknown(text: str, shown: str, parts: dict[str, str]) -> None:

@@ -94,6 +94,7 @@ OTHERS: dict[str, Any] = {
     "force_scan": True,
     "deterministic": True,
     "sub_group_size": 16,
+    "contract": "off",
 }
 
 

@@ -3,8 +3,8 @@
 The flags ask for all speed that leaves values as C defines them: nothing is reassociated, NaN and
 infinity mean what they mean.  What they give up is `errno` and floating-point traps, which no
 generated code looks at.  A product may be fused with the sum it goes into, rounding once instead
-of twice, as OpenCL's and CUDA's compilers do by default (``-ffp-contract=off`` as a build option
-of the kernel stops that).
+of twice, as OpenCL's and CUDA's compilers do by default (the option ``contract`` of
+a kernel stops that).
 """
 
 from __future__ import annotations

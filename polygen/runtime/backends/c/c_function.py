@@ -70,8 +70,7 @@ def load(program: Program) -> ctypes.CDLL:
         CompilationFailed: if it does not accept the source, or the kernel's build options.
     """
     name = program.loop_program.name
-    options = program.loop_program.options.build_options
-    return load_library(with_slots(program), options, name, [name])
+    return load_library(with_slots(program), program.compiler_options, name, [name])
 
 
 def function_of(library: ctypes.CDLL, program: Program) -> CFunction:

@@ -92,7 +92,7 @@ class _CudaBackend(Backend):
     def plan(self, form: Form, call: Call, variant: Variant, _queue: Any, /) -> dict[str, Any]:
         program = variant.program
         check_clusters(program)
-        module = build(program.source, program.loop_program.options.build_options, form.kernel.name)
+        module = build(program.source, program.compiler_options, form.kernel.name)
         fixed = fixed_values(call, variant)
         warn_of_serial_work(variant.kernel, program.loop_program, fixed)
         run = CudaRun(module, called(form, call, variant, "cuda"), fixed, changing(form))
