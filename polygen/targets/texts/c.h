@@ -99,7 +99,16 @@ uint16_t $name(float a)
     $M $seen, $new;
     __atomic_load(&$at, &$seen, __ATOMIC_RELAXED);
     do {
-        $T const $old = $number;
+        $begin$old = $number;
         $new = $bits;
     } while (!__atomic_compare_exchange(&$at, &$seen, &$new, 0, $order, __ATOMIC_RELAXED));
 }
+
+//: exchange
+$M $seen, $new = $bits;
+__atomic_exchange(&$at, &$new, &$seen, $order);
+$T const $old = $number;
+
+//: compare_exchange
+$T $old = $expected, $new = $x;
+__atomic_compare_exchange(&$at, &$old, &$new, 0, $order, __ATOMIC_RELAXED);
