@@ -94,10 +94,13 @@ def _fetch(operation: str, dtype: DType) -> str | None:
     return None if native is None else _declaring("$T const $old", native)
 
 
-def _exchange(size: int) -> str | None:
-    if size < 4:
+def _exchange(dtype: DType) -> str | None:
+    if dtype.itemsize < 4 or (dtype.itemsize == 8 and dtype.kind == "f") or dtype.kind == "c":
         return None
-    return _declaring("$U const $seen", _store(size)) + "\n$T const $old = $number;"
+    swap = "atomicExch$scope(&$at, $x)"
+    if dtype.kind != "f":
+        swap = "($T) atomicExch$scope(($U *) &$at, ($U) ($x))"
+    return f"${{before}}$T const $old = {swap};$after"
 
 
 def _compare_exchange(dtype: DType) -> str | None:

@@ -61,8 +61,10 @@ def _fetch(operation: str, dtype: DType) -> str | None:
     return None if native is None else f"$T const $old = {native}"
 
 
-def _exchange(size: int) -> str | None:
-    return None if size < 4 else f"$U const $seen = {_store(size)}\n$T const $old = $number;"
+def _exchange(dtype: DType) -> str | None:
+    if dtype.itemsize < 4 or (dtype.itemsize == 8 and dtype.kind == "f") or dtype.kind == "c":
+        return None
+    return f"$T const $old = {_prefix(dtype.itemsize)}_xchg(&$at, $x);"
 
 
 def _compare_exchange(dtype: DType) -> str | None:

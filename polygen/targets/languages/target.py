@@ -58,9 +58,9 @@ class Atomics:
         native: the statement for an operation on numbers of a type, or None.
         native_floats: the operations that this has for floating-point numbers as well.
         fetch: the same as `native`, with a declaration of the old value.
-        exchange: lines that write ``$bits`` of a size and declare the old value, or None.
-        compare_exchange: lines that write ``$x`` where ``$expected`` is, if integers are equal
-            whose bits are, and declare the old value; or None.
+        exchange: lines that write ``$x``, a number of a type, and declare the old value; or None.
+        compare_exchange: lines that write ``$x`` where ``$expected`` is, both integers of a type,
+            and declare the old value; or None.
         retry: an update of a size by compare and swap; ``$bits`` are computed from ``$old``.
         forms: for the type of an element, how its bits are a number.
         store: the statement that writes a value of a size.
@@ -77,7 +77,7 @@ class Atomics:
     native: Callable[[str, DType], str | None]
     native_floats: frozenset[str] = frozenset()
     fetch: Callable[[str, DType], str | None]
-    exchange: Callable[[int], str | None]
+    exchange: Callable[[DType], str | None]
     compare_exchange: Callable[[DType], str | None]
     retry: Callable[[int], str]
     forms: Callable[[DType], Bits]

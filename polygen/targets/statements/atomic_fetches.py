@@ -21,12 +21,10 @@ from polygen.targets.languages.target import Target
 from polygen.targets.statements.atomic_updates import (
     AtomicPlace,
     atomic_place,
-    bits_of,
     filled,
     is_native,
     note_native,
     note_needs,
-    number_of,
     retried,
 )
 from polygen.targets.statements.expression_printer import ExpressionPrinter
@@ -98,22 +96,21 @@ def _swapped(
 ) -> list[str] | None:
     """Return the lines of an exchange, or of one of integers that compares."""
     name, operands = name_of_fetch(updated, value) or ("", ())
-    names, atomics, held = place.names, place.atomics, place.held
-    if name == "exchange" and (template := atomics.exchange(held.itemsize)) is not None:
-        note_needs(atomics, expressions)
-        for each, like in (("seen", "seen"), ("new", "next")):
-            names[each] = expressions.new_name(like, held)
-        names["bits"] = bits_of(place, expressions, operands[0])
-        names["number"] = number_of(place, expressions, names["seen"])
-        return filled(template, names)
-    template = atomics.compare_exchange(held)
-    if name != "compare_exchange" or template is None or place.held != place.dtype:
+    names, atomics, dtype = place.names, place.atomics, place.dtype
+    if name not in ("exchange", "compare_exchange") or place.held != dtype:
         return None
-    types = [expressions.type_of(operand, place.dtype) for operand in operands]
-    if not is_integer(place.dtype) or any(dtype != place.dtype for dtype in types):
+    template = atomics.exchange(dtype)
+    if name == "compare_exchange":
+        types = [expressions.type_of(operand, dtype) for operand in operands]
+        # Bits are compared, which other types, and numbers that are equal, do not have in common.
+        if not is_integer(dtype) or any(found != dtype for found in types):
+            return None
+        template = atomics.compare_exchange(dtype)
+        names["expected"] = expressions.value(operands[0], dtype)
+    if template is None:
         return None
-    names["new"] = expressions.new_name("next", held)
-    names["expected"], names["x"] = (expressions.value(o, place.dtype) for o in operands)
+    names["new"] = expressions.new_name("next", dtype)
+    names["x"] = expressions.value(operands[-1], dtype)
     return filled(template, names)
 
 

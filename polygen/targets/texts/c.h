@@ -105,10 +105,11 @@ uint16_t $name(float a)
 }
 
 //: exchange
-$M $seen, $new = $bits;
-__atomic_exchange(&$at, &$new, &$seen, $order);
-$T const $old = $number;
+$T $new = $x;
+$T $old;
+__atomic_exchange(&$at, &$new, &$old, $order);
 
 //: compare_exchange
-$T $old = $expected, $new = $x;
+$T $new = $x;
+$T $old = $expected;
 __atomic_compare_exchange(&$at, &$old, &$new, 0, $order, __ATOMIC_RELAXED);
