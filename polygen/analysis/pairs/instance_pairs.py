@@ -24,7 +24,7 @@ from polygen.ir.atomicity import EXACT, MemoryScope
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, flatten, universe
 from polygen.ir.dtype import is_exact
-from polygen.ir.instruction import Assigning, Instruction, KernelCall
+from polygen.ir.instruction import Assigning, Instruction, KernelCall, MultiAssignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 
@@ -166,6 +166,26 @@ def _is_claimed(insn: Instruction, name: str) -> bool:
     if isinstance(insn, KernelCall):
         return all(_is_claimed(part, name) for part in insn.parts if name in part.written_names)
     return isinstance(insn, Assigning) and bool(insn.atomicity and insn.atomicity.any_order)
+
+
+def could_claim(kernel: Kernel, insn_ids: Iterable[str], name: str) -> list[str]:
+    """Return which updates of a variable could claim to be right in any order, and do not.
+
+    None, if anything else than updates that return old values is among the instructions.
+
+    Parameters:
+        kernel: the kernel.
+        insn_ids: the instructions.
+        name: the variable.
+    """
+    found: list[str] = []
+    for insn in map(kernel.instruction, dict.fromkeys(insn_ids)):
+        if not isinstance(insn, MultiAssignment) or insn.atomicity is None:
+            return []
+        if insn.written_names[-1] != name:
+            return []
+        found += [] if insn.atomicity.any_order else [insn.id]
+    return found
 
 
 def _is_exact(kernel: Kernel, operation: str, name: str) -> bool:
