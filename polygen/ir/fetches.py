@@ -39,10 +39,14 @@ def _second(target: Expression, value: Any) -> tuple[Expression, ...] | None:
 
 
 def _of_children(kind: Any) -> Fetch:
+    def made(target: Expression, x: Expression) -> Expression:
+        node: Expression = kind((target, x))
+        return node
+
     def operands(target: Expression, value: Any) -> tuple[Expression, ...] | None:
         return _second(target, value) if type(value) is kind else None
 
-    return Fetch(("x",), lambda target, x: kind((target, x)), operands)
+    return Fetch(("x",), made, operands)
 
 
 def _of_fields(kind: Any, first: str, second: str) -> Fetch:
@@ -54,24 +58,41 @@ def _of_fields(kind: Any, first: str, second: str) -> Fetch:
     return Fetch(("x",), kind, operands)
 
 
+def _difference(target: Expression, x: Expression) -> Expression:
+    return ex.sum_of(target, ex.negated(x))
+
+
 def _subtracted(target: Expression, value: Any) -> tuple[Expression, ...] | None:
     found = _second(target, value) if type(value) is ex.Sum else None
-    if found is None or type(found[0]) is not ex.Product:
+    product: Any = found[0] if found else None
+    if type(product) is not ex.Product:
         return None
-    first, *rest = found[0].children
+    first, *rest = product.children
     return (rest[0],) if first == -1 and len(rest) == 1 else None
 
 
-def _swapped_if_equal(target: Expression, value: Any) -> tuple[Expression, ...] | None:
+def _choice(target: Expression, expected: Expression, desired: Expression) -> Expression:
+    return ex.If(ex.Comparison(target, "==", expected), desired, target)
+
+
+def _chosen(target: Expression, value: Any) -> tuple[Expression, ...] | None:
     asked = value.condition if type(value) is ex.If and value.else_ == target else None
     if type(asked) is not ex.Comparison or asked.operator != "==" or asked.left != target:
         return None
     return asked.right, value.then
 
 
+def _given(_target: Expression, x: Expression) -> Expression:
+    return x
+
+
+def _all(_target: Expression, value: Any) -> tuple[Expression, ...] | None:
+    return (value,)
+
+
 # In the order in which they are looked for: what says the most comes first.
 FETCHES: Mapping[str, Fetch] = {
-    "fetch_sub": Fetch(("x",), lambda a, x: ex.sum_of(a, ex.negated(x)), _subtracted),
+    "fetch_sub": Fetch(("x",), _difference, _subtracted),
     "fetch_add": _of_children(ex.Sum),
     "fetch_mul": _of_children(ex.Product),
     "fetch_div": _of_fields(ex.FloorDiv, "numerator", "denominator"),
@@ -84,12 +105,8 @@ FETCHES: Mapping[str, Fetch] = {
     "fetch_xor": _of_children(ex.BitwiseXor),
     "fetch_lshift": _of_fields(ex.LeftShift, "shiftee", "shift"),
     "fetch_rshift": _of_fields(ex.RightShift, "shiftee", "shift"),
-    "compare_exchange": Fetch(
-        ("expected", "desired"),
-        lambda a, expected, desired: ex.If(ex.Comparison(a, "==", expected), desired, a),
-        _swapped_if_equal,
-    ),
-    "exchange": Fetch(("x",), lambda _, x: x, lambda _, x: (x,)),
+    "compare_exchange": Fetch(("expected", "desired"), _choice, _chosen),
+    "exchange": Fetch(("x",), _given, _all),
 }
 
 

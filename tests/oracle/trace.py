@@ -62,8 +62,8 @@ def traced(kernel: Kernel) -> Traced:
             first, *others = [inside(value, insn, inames) for value in insn.values]
         if insn.atomicity is not None and others:
             # The first is the old value.
-            values = insn.values[0], marked(others[0], insn, inames)
-            return insn.with_pairs(tuple(zip(insn.assignees, values, strict=True)))
+            fetched = insn.values[0], marked(others[0], insn, inames)
+            return insn.with_pairs(tuple(zip(insn.assignees, fetched, strict=True)))
         if insn.atomicity is not None and not insn.atomicity.init:
             # An update stays one.
             first = _updated(first, insn, lambda node: marked(node, insn, inames))

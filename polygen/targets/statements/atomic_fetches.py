@@ -95,7 +95,10 @@ def _swapped(
     place: AtomicPlace, expressions: ExpressionPrinter, updated: Expression, value: Expression
 ) -> list[str] | None:
     """Return the lines of an exchange, or of one of integers that compares."""
-    name, operands = name_of_fetch(updated, value) or ("", ())
+    found = name_of_fetch(updated, value)
+    if found is None:
+        return None
+    name, operands = found
     names, atomics, dtype = place.names, place.atomics, place.dtype
     if name not in ("exchange", "compare_exchange") or place.held != dtype:
         return None
