@@ -239,10 +239,12 @@ class Updates(Declarations):
         if self.fetched:
             raise WrongText("an old value that goes nowhere")
         self._names += 1
-        place, value = f"at_{self._names}", f"new_{self._names}"
-        self.add(f"{place}, {value} = {at}, {new}")
-        self.fetched = f"{known.python}.put({place}, {value}, 'a')"
-        return f"{known.python}[{place}]"
+        place, value, old = (f"{what}_{self._names}" for what in ("at", "new", "old"))
+        array = known.python
+        self.add(f"{place}, {value}, {old} = {at}, {new}, {array}[{at}]")
+        self.add(f"{array}[{place}] = {array}.convert({value})")  # for whoever reads it again
+        self.fetched = f"{array}.put({place}, {value}, 'a')"
+        return old
 
     def atomically(self, *, captures: bool) -> None:
         """Read what stands behind ``#pragma omp atomic``."""
@@ -371,7 +373,7 @@ class Updates(Declarations):
             pass
         self._to_bits()
         if fetches:
-            self._fetch(known, at, self.unary())
+            self.add(f"{old.python} = {self._fetch(known, at, self.unary())}")
         else:
             self.add(f"{known.python}.put({at}, {self.unary()}, 'a')")
         self.scopes.pop()
