@@ -8,6 +8,7 @@ from typing import NoReturn
 from polygen.analysis.dataflow.computed_difference import END, At, Difference
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.pairs.automatic_spaces import reason
+from polygen.analysis.pairs.instance_pairs import could_claim
 from polygen.analysis.rearrangement.legality import (
     MERGED,
     REVERSED,
@@ -49,14 +50,25 @@ def refuse_order(step: str, before: Before, found: Violation) -> NoReturn:
             f" It may be that, {story}",
             where=caller_location(),
             excerpt=marked,
-            remedy=f"if you know that this is not so, {step}(..., unsafe=True) takes the step "
-            "and notes it in the kernel",
+            remedy=f"{_claim(before, found)}if you know that this is not so, {step}(..., "
+            "unsafe=True) takes the step and notes it in the kernel",
         )
     raise IllegalStep(
         f"{step} would change what kernel '{kernel.name}' computes: {story}",
         where=caller_location(),
         excerpt=marked,
-        remedy=_REMEDIES[found.now],
+        remedy=f"{_claim(before, found)}{_REMEDIES[found.now]}",
+    )
+
+
+def _claim(before: Before, found: Violation) -> str:
+    """Return what could be claimed of two updates that return old values; else nothing."""
+    names = could_claim(before.new, (found.first, found.second), found.name)
+    if not names or found.now in (SEPARATED, MERGED):
+        return ""
+    said = " and ".join(f"'{name}'" for name in names)
+    return (
+        f"if old values may come in any order, claim that: {{atomic=any_order}} with {said}; else, "
     )
 
 

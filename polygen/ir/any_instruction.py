@@ -178,6 +178,16 @@ class Assigning(Instruction):
         return None
 
     @cached_property
+    def updated(self) -> ex.Variable | ex.Subscript | None:
+        """What it updates atomically; None if it updates nothing."""
+        return None
+
+    @cached_property
+    def commuting(self) -> str:
+        """The operation of its updates, if these may come in any order; else nothing."""
+        return ""
+
+    @cached_property
     def asynchronous(self) -> bool:
         """Whether it is a copy that may be carried out later than it is reached."""
         return False

@@ -42,18 +42,23 @@ class Atomicity:
             instructions are ordered by loops and dependencies.
         scope: among whom it is atomic.
         operation: the operation of a user's own that it updates with, or None.
+        any_order: the claim that an update which returns the old value may come before or after
+            others which claim that, or have its operation, whatever their results are then.
     """
 
     init: bool = False
     ordering: MemoryOrdering = MemoryOrdering.RELAXED
     scope: MemoryScope = MemoryScope.WORK_DEVICE
     operation: Special | None = None
+    any_order: bool = False
 
     def __str__(self) -> str:
         default = Atomicity()
         parts = ["init"] if self.init else []
         if self.operation is not None:
             parts.append(self.operation.name)
+        if self.any_order:
+            parts.append("any_order")
         if self.ordering is not default.ordering:
             parts.append(self.ordering.value)
         if self.scope is not default.scope:
@@ -94,6 +99,7 @@ EXACT = frozenset(("min", "max", "bit_and", "bit_or", "bit_xor", "all", "any"))
 WORDS: dict[str, dict[str, Any]] = {
     "update": {"init": False},
     "init": {"init": True},
+    "any_order": {"any_order": True},
     **{ordering.value: {"ordering": ordering} for ordering in MemoryOrdering},
     **{scope.value: {"scope": scope} for scope in MemoryScope},
 }

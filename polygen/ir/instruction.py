@@ -20,6 +20,7 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import Atomicity, Update, update_of
 from polygen.ir.cached import cached_property
 from polygen.ir.expression import Expression
+from polygen.ir.fetches import operation_of
 from polygen.ir.public import public_class
 from polygen.source import SourceLocation
 
@@ -113,6 +114,16 @@ class Assignment(Assigning):
         return update_of(self.assignee, self.expression, self.atomicity.operation)
 
     @cached_property
+    def updated(self) -> ex.Variable | ex.Subscript | None:
+        """What it updates atomically; None if it updates nothing."""
+        return None if self.update is None else self.assignee
+
+    @cached_property
+    def commuting(self) -> str:
+        """The operation of its updates, if these may come in any order; else nothing."""
+        return "" if self.update is None else self.update.operation
+
+    @cached_property
     def written(self) -> str:
         """The name of the variable that is written."""
         return ex.name_of(self.assignee)
@@ -136,7 +147,8 @@ class MultiAssignment(Assigning):
     """``a, b = x, y``: values for several assignees, all read before anything is written.
 
     The assignees are different elements.  ``a, b = f(x)`` has the `Component`s of one call as its
-    values.
+    values.  An atomic one returns the old value of what it updates: ``old, a = a, a + x``, which is
+    printed as ``old = fetch_add(a, x)``.
 
     Attributes:
         id: the name that dependencies use.
@@ -145,6 +157,7 @@ class MultiAssignment(Assigning):
         within_inames: the inames whose loops it is in.
         depends_on: the ids of the instructions that come before it.
         predicates: conditions, all of which must hold for it to be executed.
+        atomicity: how it is atomic, if it is.
         location: where the user wrote it; not part of its value.
     """
 
@@ -155,7 +168,20 @@ class MultiAssignment(Assigning):
     within_inames: frozenset[str] = frozenset()
     depends_on: frozenset[str] = frozenset()
     predicates: tuple[Expression, ...] = ()
+    atomicity: Atomicity | None = field(default=None)  # pyright: ignore[reportIncompatibleVariableOverride]
     location: SourceLocation | None = field(default=None, compare=False)
+
+    @cached_property
+    def updated(self) -> ex.Variable | ex.Subscript | None:
+        """What it updates atomically; None if it updates nothing."""
+        return None if self.atomicity is None else self.assignees[-1]
+
+    @cached_property
+    def commuting(self) -> str:
+        """The operation of its updates, if these may come in any order; else nothing."""
+        if self.atomicity is None or not self.atomicity.any_order:
+            return ""
+        return operation_of(self.assignees[-1], self.values[-1])
 
     def with_pairs(
         self, pairs: Sequence[tuple[ex.Variable | ex.Subscript, Expression]], **changes: Any

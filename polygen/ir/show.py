@@ -19,16 +19,18 @@ from polygen.ir.array import (
     ImageArg,
     TemporaryVariable,
 )
+from polygen.ir.atomicity import Atomicity
 from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.ir.fetches import name_of_fetch
 from polygen.ir.instruction import (
     Assigning,
-    Assignment,
     Barrier,
     CInstruction,
     Instruction,
     KernelCall,
+    MultiAssignment,
     NoOp,
 )
 from polygen.ir.kernel import Kernel
@@ -120,7 +122,7 @@ def show_instruction(
         options.append(f"dep={'*' * exhaustive}{':'.join(sorted(before))}")
     options += _rare_options(insn)
     options += [f"if={show_expression(p)}" for p in insn.predicates]
-    if isinstance(insn, Assignment) and insn.atomicity is not None:
+    if isinstance(insn, Assigning) and insn.atomicity is not None and not _is_said(insn):
         options.append(str(insn.atomicity))
     if isinstance(insn, Assigning) and insn.asynchronous:
         options.append("asynchronous")
@@ -147,10 +149,32 @@ def show_work(insn: Instruction) -> str:
     if isinstance(insn, KernelCall):
         results = ", ".join(map(show_expression, insn.results))
         return f"{results} = {insn.function}({', '.join(map(show_expression, insn.arguments))})"
+    fetch = _fetch(insn)
+    if fetch is not None:
+        return fetch
     if isinstance(insn, Assigning):
         targets = ", ".join(map(show_expression, insn.assignees))
         return f"{targets} = {', '.join(map(show_expression, _written_values(insn)))}"
     return f"... {mark_of(insn)}"
+
+
+def _fetch(insn: Instruction) -> str | None:
+    """Return an update that returns the old value by its name; None if it has none."""
+    if not isinstance(insn, MultiAssignment) or insn.atomicity is None:
+        return None
+    if len(insn.assignees) != 2:  # it is malformed, and shown in an error
+        return None
+    (old, target), (value, new) = insn.assignees, insn.values
+    found = name_of_fetch(target, new) if value == target else None
+    if found is None:
+        return None
+    shown = ", ".join(map(show_expression, (target, *found[1])))
+    return f"{show_expression(old)} = {found[0]}({shown})"
+
+
+def _is_said(insn: Assigning) -> bool:
+    """Tell whether the name of a fetch says all of how an instruction is atomic."""
+    return insn.atomicity == Atomicity() and _fetch(insn) is not None
 
 
 def _verbatim(insn: CInstruction) -> str:
@@ -211,7 +235,7 @@ def _operations(kernel: Kernel) -> list[Special]:
     used += [
         insn.atomicity.operation
         for insn in kernel.instructions
-        if isinstance(insn, Assignment) and insn.atomicity and insn.atomicity.operation
+        if isinstance(insn, Assigning) and insn.atomicity and insn.atomicity.operation
     ]
     found = {
         operation.name: Special(operation.name, None, operation.definition)

@@ -35,6 +35,7 @@ from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, InameTag, LocalTag, VectorTag, is_on_axis
 from polygen.ir.verify_asynchronous import why_not_asynchronous
+from polygen.ir.verify_atomic import why_no_update
 from polygen.ir.verify_claims import check_claims
 from polygen.ir.verify_domains import check_domain_parameters, check_separations
 from polygen.ir.verify_extents import check_derived_sizes, check_extents
@@ -299,30 +300,13 @@ def _check_verbatim(kernel: Kernel, insn: Instruction) -> None:
 
 
 def _check_atomic(kernel: Kernel, insn: Instruction) -> None:
-    if not isinstance(insn, Assignment) or insn.atomicity is None or insn.atomicity.init:
-        return
-    operation, update = insn.atomicity.operation, insn.update
-    definition = None if operation is None else operation.definition
-    why = (
-        f"it is no update: it does not combine '{show_expression(insn.assignee)}' with one operand"
-    )
-    remedy = (
-        "write a[i] += x, or *=, -=, &=, |=, ^=, or a[i] = max(a[i], x), min, and, or; put several "
-        "terms in parentheses; {atomic=init} is for plain values"
-    )
-    if definition is not None and not definition.has_any_order:
-        why = f"'{operation}' is not claimed to be associative and commutative"
-        remedy = "claim it if it is so: register_reduction(..., associative=True, commutative=True)"
-    elif definition is not None and update is not None and walk.reductions(update.operand):
-        why = f"'{operation}' is given a reduction"
-        remedy = "reduce into a temporary first"
-        update = None
-    if update is None:
+    why = why_no_update(insn)
+    if why is not None:
         raise NoAtomicUpdate(
-            f"instruction '{insn.id}' is atomic, but {why}",
+            f"instruction '{insn.id}' {why[0]}",
             where=insn.location,
             excerpt=excerpt(kernel, insn.id),
-            remedy=remedy,
+            remedy=why[1],
         )
 
 

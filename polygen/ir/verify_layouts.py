@@ -6,7 +6,7 @@ from math import prod
 
 from polygen.errors import MalformedLayout, NameTaken
 from polygen.ir.array import Array, GlobalArg, TemporaryVariable
-from polygen.ir.instruction import Assignment, CInstruction
+from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import (
     VECTOR_LENGTHS,
@@ -192,7 +192,8 @@ def _check_uses(kernel: Kernel, array: Array) -> None:
         if isinstance(insn, CInstruction) and is_separate(array):
             why = f"has an axis tagged sep, and the verbatim C of '{insn.id}' mentions it"
             raise _refused(kernel, array, why, "leave out sep: there is no array of this name")
-        atomic = isinstance(insn, Assignment) and insn.atomicity is not None
-        if atomic and array.name in insn.written_names and (vector_length(array) or 1) > 1:
+        # What returns an old value updates the last of its assignees.
+        atomic = isinstance(insn, Assigning) and insn.atomicity is not None
+        if atomic and array.name == insn.written_names[-1] and (vector_length(array) or 1) > 1:
             why = f"has an axis tagged vec, and '{insn.id}' updates a component atomically"
             raise _refused(kernel, array, why, "use stride:1 in place of vec")

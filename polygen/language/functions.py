@@ -13,6 +13,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.callables import ScalarCallable, Symbol, UserFunction, checked_functions
 from polygen.ir.expression import Expression
+from polygen.ir.fetches import FETCHES
 from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.language.operations import operation_names
@@ -37,7 +38,7 @@ def with_functions(kernel: Kernel, functions: Mapping[str, object]) -> Kernel:
     """
     if not functions:
         return kernel
-    known = checked_functions(functions, (*FUNCTIONS, *operation_names()))
+    known = checked_functions(functions, (*FUNCTIONS, *FETCHES, *operation_names()))
     here = {kernel.name, *kernel.inames, *kernel.variables}
     there = {signature.name for f in known.values() for signature in f.signatures}
     if both := sorted((known.keys() & {*here, *kernel.rules}) | (there & here)):

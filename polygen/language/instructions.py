@@ -35,6 +35,7 @@ from polygen.language.calls import with_calls
 from polygen.language.conditions import check_conditions
 from polygen.language.defaults import Defaults
 from polygen.language.duplicates import check_duplicated, with_duplicated
+from polygen.language.fetch_statements import with_fetch
 from polygen.language.named_statement import NamedStatement
 from polygen.language.parser import (
     is_rule,
@@ -208,6 +209,7 @@ def make_instruction(
         names = tuple(zip(said.names, statement.values, strict=True))
         return CInstruction(names, said.code, said.reads, assignees, insn_id, **common)
     if assignees[1:]:
+        common["atomicity"] = statement.atomicity
         return MultiAssignment(insn_id, assignees, statement.values, **common)
     pair = assignees[0], statement.values[0]
     common |= {"atomicity": statement.atomicity, "asynchronous": statement.asynchronous}
@@ -256,7 +258,7 @@ def _statements(
 def _resolved(statement: Statement, rules: Rules, inames: Sequence[str]) -> Statement:
     """Return a statement with the rules that it invokes, and its reductions, as such."""
     with written_at(statement.where):
-        return resolve_reductions(resolve_rules(statement, rules), inames)
+        return resolve_reductions(with_fetch(resolve_rules(statement, rules)), inames)
 
 
 def _said(part: Statement | tuple[Any, ...]) -> Statement:
@@ -294,7 +296,7 @@ def _as_statement(insn: Instruction) -> Statement:
         exhaustive=True,
         inames=insn.within_inames,
         predicates=insn.predicates,
-        atomicity=insn.atomicity if isinstance(insn, Assignment) else None,
+        atomicity=insn.atomicity if isinstance(insn, Assigning) else None,
         asynchronous=isinstance(insn, Assignment) and insn.asynchronous,
         tags=insn.tags,
         groups=insn.groups,

@@ -34,6 +34,7 @@ from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.calls import with_calls
 from polygen.language.expression_nodes import element_type
+from polygen.language.fetch_statements import with_fetch
 from polygen.language.instructions import make_instruction
 from polygen.language.layouts import with_layout
 from polygen.language.nodes import Nodes
@@ -250,7 +251,7 @@ def read_instruction(
         called: the names of kernels.
     """
     (statement,) = with_calls([parse_statement(line)], dict.fromkeys(called))
-    statement = resolve_reductions(resolve_rules(statement, rules), inames)
+    statement = resolve_reductions(with_fetch(resolve_rules(statement, rules)), inames)
     if statement.id is None or statement.inames is None or statement.declared:
         lacks = "id" if statement.id is None else "list of inames"
         raise located(

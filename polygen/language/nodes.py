@@ -136,11 +136,15 @@ class Nodes(ExpressionNodes):
         assignees = tuple(n.target if isinstance(n, _Declared) else n for n in nodes[:at])
         values = _values(tuple(nodes[at + 1 :]), assignees, operator)
         _check_no_barrier(said, operator)
-        if "atomicity" in said and assignees[1:]:
+        # What a rule stands for is looked at later.
+        returns_old = assignees[1:] == values[:1] or isinstance(values[0], ex.Call)
+        if "atomicity" in said and assignees[1:] and not returns_old:
             raise Refused(
-                "an atomic instruction has one assignee",
+                "an atomic instruction has one assignee, or two of which the first gets the old "
+                "value of the second",
                 operator.start_pos,
-                "write an instruction for each of them",
+                "write an instruction for each of them; or old, a[i] = a[i], ..., with the same "
+                "element twice",
             )
         if assignees[1:]:
             _check_copies(said, operator)

@@ -12,6 +12,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
+from polygen.ir.fetches import FETCHES
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
 from polygen.ir.show import show_rule
@@ -83,7 +84,7 @@ def _check_name(rule: SubstitutionRule, others: Collection[str]) -> None:
     what = None
     if rule.name in others:
         what = "two rules have this name"
-    elif rule.name in FUNCTIONS or rule.name in operation_names():
+    elif rule.name in FUNCTIONS or rule.name in FETCHES or rule.name in operation_names():
         what = "a function has this name"
     if what is not None:
         raise NameTaken(

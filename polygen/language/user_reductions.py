@@ -11,6 +11,7 @@ from polygen.ir import walk
 from polygen.ir.atomicity import WORDS
 from polygen.ir.dtype import dtype_name, to_dtype
 from polygen.ir.expression import Expression
+from polygen.ir.fetches import FETCHES
 from polygen.ir.names import check_name
 from polygen.ir.operation import Definition, Number, Special
 from polygen.ir.public import public
@@ -91,7 +92,9 @@ def make_operation(
     """
     for each in (name, *arguments):
         check_name(each)
-    if name in BUILT_IN or name in FUNCTIONS or name in WORDS:  # those that are no reserved names
+    if (
+        name in BUILT_IN or name in FUNCTIONS or name in FETCHES or name in WORDS
+    ):  # those that are no reserved names
         raise NameTaken(
             f"'{name}' cannot be the name of a reduction: "
             + ("it is a word of {atomic=...}" if name in WORDS else "a function has this name"),

@@ -94,7 +94,8 @@ class Assign:
         values: the inames of the instruction that are no loop here, outermost first, and what
             each stands for: those of unrolled loops, and of loops with one iteration.
         others: further targets and values: all is read before anything is written.
-        atomicity: how it is atomic, if it is.
+        atomicity: how it is atomic, if it is: of two targets, the first gets the old value of the
+            second.
         asynchronous: whether it is begun here, and carried out by the next `Wait` at the latest;
             targets may carry it out here.
     """
@@ -111,6 +112,11 @@ class Assign:
     def pairs(self) -> tuple[tuple[ex.Variable | ex.Subscript, Expression], ...]:
         """All targets, each with its value."""
         return ((self.target, self.value), *self.others)
+
+    @property
+    def updated(self) -> ex.Variable | ex.Subscript:
+        """What is written atomically, if anything is."""
+        return self.pairs[-1][0]
 
 
 @dataclass(frozen=True, slots=True)

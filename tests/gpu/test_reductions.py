@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from tests.fetches import check as check_fetches
 from tests.operators import Form, check, groups, loop, tree
 from tests.updates import check as check_updates
 
@@ -29,6 +30,10 @@ def test_every_operation_on_every_type(form: str, monkeypatch: pytest.MonkeyPatc
 
 def test_atomic_updates_of_every_type(monkeypatch: pytest.MonkeyPatch) -> None:
     check_updates("cuda", monkeypatch)
+
+
+def test_old_values_of_every_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_fetches("cuda", monkeypatch)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.nvidia.host_driver import HostDriver
+from tests.fetches import check as check_fetches
 from tests.operators import TYPES, check, tree
 from tests.updates import check as check_updates
 
@@ -20,3 +21,7 @@ def test_operations_on_every_type(host: HostDriver, monkeypatch: pytest.MonkeyPa
 
 def test_atomic_updates(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     check_updates("cuda", monkeypatch)
+
+
+def test_old_values(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_fetches("cuda", monkeypatch)

@@ -40,7 +40,8 @@ class Cells:
         self._written = np.zeros(extent, np.bool_)
         self._readers: dict[int, set[Who]] = {}
         self._writers: dict[int, set[Who]] = {}
-        self._updaters: dict[int, set[tuple[str, Who]]] = {}  # by atomic updates
+        # By atomic updates: with which operation, and whether they claim to be in any order.
+        self._updaters: dict[int, set[tuple[str, bool, Who]]] = {}
         self._under_way: set[int] = set()  # what asynchronous copies will write
         # Where an element is that a subscript means, if that is not plain.
         self.places: Mapping[tuple[int, ...], int] | None = None
@@ -79,20 +80,26 @@ class Cells:
             if who.unordered(other):
                 raise OracleError(f"a race for {self.name}[{offset}] of {other} and {who}")
 
-    def _race_with_updates(self, offset: int, who: Who, operation: str = "") -> None:
-        for other_operation, other in self._updaters.get(offset, ()):
-            if who.unordered(other) and operation != other_operation:
+    def _race_with_updates(
+        self, offset: int, who: Who, operation: str = "", *, claimed: bool = False
+    ) -> None:
+        for other_operation, other_claims, other in self._updaters.get(offset, ()):
+            alike = operation == other_operation or (claimed and other_claims)
+            if who.unordered(other) and not alike:
                 raise OracleError(f"a race for {self.name}[{offset}] of {other} and {who}")
 
-    def update(self, offset: int, operation: str, who: Who) -> Value:
-        """Return an element for an atomic update; ones with one operation are in no race."""
+    def update(self, offset: int, operation: str, who: Who, *, claimed: bool = False) -> Value:
+        """Return an element for an atomic update.
+
+        Those with one operation are in no race, nor are those that claim to be in any order.
+        """
         self._check(offset)
         if not self._written[offset]:
             raise OracleError(f"{self.name}[{offset}] is updated before it is written")
         self._race(offset, who, self._writers)
         self._race(offset, who, self._readers)
-        self._race_with_updates(offset, who, operation)
-        self._updaters.setdefault(offset, set()).add((operation, who))
+        self._race_with_updates(offset, who, operation, claimed=claimed)
+        self._updaters.setdefault(offset, set()).add((operation, claimed, who))
         return as_read(self.array[offset])
 
     def put(self, offset: int, value: Value) -> None:
@@ -165,9 +172,9 @@ class Shifted:
         """End one."""
         self._cells.end(self._there(offset), value, who)
 
-    def update(self, offset: int, operation: str, who: Who) -> Value:
+    def update(self, offset: int, operation: str, who: Who, *, claimed: bool = False) -> Value:
         """Begin an atomic update."""
-        return self._cells.update(self._there(offset), operation, who)
+        return self._cells.update(self._there(offset), operation, who, claimed=claimed)
 
     def put(self, offset: int, value: Value) -> None:
         """End an atomic update."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
@@ -126,7 +127,12 @@ class _Counts:
         seen = _Seen(self, insn, insn.within_inames, inames)
         if not all(map(seen.holds, insn.predicates)):
             return
-        for value in {(v.aggregate if isinstance(v, ex.Component) else v): 0 for v in insn.values}:
+        values = insn.values
+        if insn.atomicity is not None and len(values) == 2:  # the old value is read once
+            old, sample = values[0], self.samples[ex.name_of(values[0])]
+            new = walk.rewrite(values[1], lambda part: sample if part == old else part)
+            values = (old, new)
+        for value in {(v.aggregate if isinstance(v, ex.Component) else v): 0 for v in values}:
             seen.value(value)
         for target in insn.assignees:
             seen.touches(target, "store")

@@ -552,8 +552,29 @@ class _Scope(Evaluator):
         value = walk.rewrite(node.value, lambda part: old if part == node.target else part)
         cells.put(offset, self.value(value))
 
+    def _fetch(self, node: Assign) -> None:
+        """Update an element that others may update, too, and write what was there before."""
+        (kept, _), (target, written) = node.pairs
+        value: Any = written
+        offset, place = self._place(target), self._place(kept)
+        old = ex.Variable(_OLD)
+        new = walk.rewrite(value, lambda part: old if part == target else part)
+        operand = value.children[1:] if isinstance(value, ex.Sum) else ()
+        commutes = len(operand) == 1 and not any(
+            part == target for part in walk.subexpressions(operand[0])
+        )
+        operation = "Sum" if commutes and value.children[0] == target else "fetched"
+        cells = self._cells(ex.name_of(target))
+        self.samples = {**self.samples, _OLD: self.samples[ex.name_of(target)]}
+        self._env[_OLD] = before = cells.update(offset, operation, self._who, claimed=True)
+        cells.put(offset, self.value(new))
+        self._cells(ex.name_of(kept)).write(place, before, self._who)
+
     def _assign(self, node: Assign) -> None:
-        if node.atomicity is not None and not node.atomicity.init:
+        if node.others and node.atomicity is not None and node.atomicity.any_order:
+            self._fetch(node)
+            return
+        if not node.others and node.atomicity is not None and not node.atomicity.init:
             self._update(node)
             return
         if node.asynchronous:

@@ -60,6 +60,10 @@ def traced(kernel: Kernel) -> Traced:
         if not any(walk.reductions(p) for p in insn.predicates):
             # Otherwise a reduction may be computed although its value is not needed.
             first, *others = [inside(value, insn, inames) for value in insn.values]
+        if insn.atomicity is not None and others:
+            # The first is the old value.
+            fetched = insn.values[0], marked(others[0], insn, inames)
+            return insn.with_pairs(tuple(zip(insn.assignees, fetched, strict=True)))
         if insn.atomicity is not None and not insn.atomicity.init:
             # An update stays one.
             first = _updated(first, insn, lambda node: marked(node, insn, inames))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 import polygen as pg
+from polygen.ir.fetches import FETCHES
 from tests.random_kernels.functions import CALLS
 from tests.random_kernels.more_statements import MORE
 from tests.random_kernels.nest import Line, Nest
@@ -116,11 +118,36 @@ def _swap(nest: Nest) -> None:
     zero = Value("0", INT32, 16)
     a, from_a = nest.target(zero, inames, line_id)
     b, from_b = nest.target(zero, inames, line_id)
-    if from_a.value.dtype != from_b.value.dtype:
-        return
+    dtype = from_a.value.dtype
+    nest.maker.data[from_b.name] = replace(nest.maker.data[from_b.name], dtype=dtype)
     for source in from_a, from_b:
-        source.value = Value(source.name, source.value.dtype, largest(source.value.dtype))
+        source.value = Value(source.name, dtype, largest(dtype))
+    if nest.maker.chance(0.5):
+        nest.add(_fetch(nest, inames, (a, b), dtype.name, line_id), from_a, from_b)
+        return
     nest.add(Line(f"{a}, {b} = {b}, {a} + 1", line_id, inames, set()), from_a, from_b)
+
+
+def _fetch(
+    nest: Nest, inames: tuple[str, ...], elements: tuple[str, str], dtype: str, line_id: str
+) -> Line:
+    """Return an update of an element that gives another one the old value."""
+    maker, values = nest.maker, nest.expressions(inames)
+    operand = f"{dtype}({values.of('i', 1).text})"
+    kept, updated = elements
+    name = maker.random.choice([*(n for n in FETCHES if n != "fetch_truediv"), "own"])
+    operand = f"{dtype}(3)" if name in _NOT_ZERO else operand
+    given = [updated, *[operand] * len(FETCHES[name].takes)] if name in FETCHES else []
+    text = f"{kept} = {name}({', '.join(given)})"
+    if name == "own":
+        text = f"{kept}, {updated} = {updated}, {operand} - {updated}"
+    words = [*maker.memory(), *(["any_order"] if maker.chance(0.5) else [])]
+    option = f"atomic={':'.join(words)}" if words else "atomic"
+    maker.constructs.append("old value")
+    return Line(text, line_id, inames, values.needed, options=(option,))
+
+
+_NOT_ZERO = ("fetch_div", "fetch_mod", "fetch_lshift", "fetch_rshift")
 
 
 def _parts(nest: Nest) -> None:

@@ -241,11 +241,12 @@ def _assign(t: Translator, node: Assign) -> None:
         t.store(node.target, t.expr(node.value), how)
         return
     # All is read before anything is written.
+    hows = ["p" if how == "p" or target is not node.updated else "a" for target, _ in node.pairs]
     for number, (target, value) in enumerate(node.pairs):
         t.add(f"new_{number} = {t.expr(value)}")
         if isinstance(target, ex.Subscript) and ex.name_of(target) not in t.registers:
             t.add(f"at_{number} = {t.place(target)[1]}")
-    for number, (target, _) in enumerate(node.pairs):
+    for number, ((target, _), how) in enumerate(zip(node.pairs, hows, strict=True)):
         if isinstance(target, ex.Subscript) and ex.name_of(target) not in t.registers:
             t.add(f"{t.place(target)[0]}.put(at_{number}, new_{number}, {how!r})")
         else:

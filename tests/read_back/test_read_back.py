@@ -55,6 +55,20 @@ def _histogram() -> pg.Kernel:
     return pg.tag_inames(knl, {"i": "g.0"})
 
 
+def _old_values() -> pg.Kernel:
+    text = """
+    a[i] = fetch_add(h[at[i]], 1)                       {atomic=any_order}
+    b[i] = exchange(h[at[i]], i)                        {atomic=any_order}
+    c[i] = compare_exchange(h[at[i]], i, b[i])          {atomic=any_order}
+    d[i], h[at[i]] = h[at[i]], 3*h[at[i]] + 1           {atomic=any_order}
+    """
+    data = [pg.GlobalArg("h", np.int32, shape=(5,)), pg.GlobalArg("at", np.int32, shape="n")]
+    data.append(pg.GlobalArg("a, b, c, d", np.int32, shape="n"))
+    with pg.without_proofs():
+        knl = pg.make_kernel("{ [i]: 0<=i<n }", text, [*data, "..."], name="k")
+        return pg.tag_inames(knl, {"i": "g.0"})
+
+
 def _largest() -> pg.Kernel:
     text = "<> s = max(i, x[i])\n h[0] = h[0] * s {atomic}"
     knl = pg.make_kernel("{ [i]: 0<=i<n }", text, name="k")
@@ -151,6 +165,18 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     (_histogram, "cuda", "atomicAdd(&bin[at[i]], 1)", "atomicSub(&bin[at[i]], 1)"),
     (_histogram, "c", "#pragma omp atomic\n", ""),
     (_largest, "opencl", "as_ulong(old", "as_ulong(1 + old"),
+    # and what these return
+    (_old_values, "c", "h[at[i]] += 1; }", "h[at[i]] -= 1; }"),
+    (_old_values, "c", "#pragma omp atomic capture\n", ""),
+    (_old_values, "c", "&next, &h_old_0", "&h_old_0, &next"),
+    (_old_values, "c", "h_old_1 = i", "h_old_1 = b[i]"),
+    (_old_values, "c", "3 * h_old_2", "2 * h_old_2"),
+    (_old_values, "opencl", "a[i] = h_old;", "a[i] = h[at[i]];"),
+    (_old_values, "opencl", "], i, b[i])", "], b[i], i)"),
+    (_old_values, "opencl", "d[i] = h_old_2;", "d[i] = h_old_1;"),
+    (_old_values, "cuda", "(i), (unsigned int) (b[i])", "(b[i]), (unsigned int) (i)"),
+    (_old_values, "cuda", "b[i] = h_old_0;", ""),
+    (_old_values, "cuda", "atomicAdd(", "atomicSub("),
     # vectors
     (_vectors, "c", "(x + 4 * i)", "(x + 4 * i + 1)"),
     (_vectors, "opencl", "vload4(0, x", "vload4(0, b"),

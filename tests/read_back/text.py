@@ -38,7 +38,7 @@ class Reader(Updates):
 
     def statement(self) -> None:
         """Read a statement."""
-        word = self.word
+        fetched, word = self.fetched, self.word
         if word in _BLOCKS or word.startswith("#"):
             self._of_several(word)
         elif (line := self.written_vector("p" if self.threads else "s")) is not None:
@@ -53,6 +53,9 @@ class Reader(Updates):
             self.called(self.take())
         else:
             self.assignment("p" if self.threads else "s")
+        if fetched and not word.startswith("__threadfence"):
+            self.add(fetched)
+            self.fetched = ""
 
     def _of_several(self, word: str) -> None:
         """Read a statement that others are part of."""
@@ -180,7 +183,7 @@ class Reader(Updates):
         if words[:2] != ["pragma", "omp"]:
             raise WrongText(f"the directive '{line}'")
         if words[2] == "atomic":
-            self.assignment("a")
+            self.atomically(captures="capture" in words)
         elif words[2] == "master":
             self._on_one_thread()
         elif words[2] == "simd" or "for" in words:

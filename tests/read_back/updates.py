@@ -34,8 +34,21 @@ _ATOMIC = {
 _FENCES = {"CLK_LOCAL_MEM_FENCE": "l", "CLK_GLOBAL_MEM_FENCE": "g"}
 
 
+_CALLS = ("atomic_", "atom_", "atomicA", "atomicC", "atomicE", "atomicM", "atomicO", "atomicX")
+
+
+def _operation(name: str) -> str:
+    """Return what one of the languages' atomic functions does."""
+    plain = name.removeprefix("atomic_").removeprefix("atom_").removeprefix("atomic").lower()
+    return plain.removesuffix("_block").removesuffix("_system")
+
+
 class Updates(Declarations):
     """Reads assignments, updates and calls."""
+
+    # What an update that returns the old value writes: the loop program writes that after the old
+    # value, to somewhere else.
+    fetched = ""
 
     def of_ours(self, word: str) -> None:
         """Read a statement that begins with a name of polygen's."""
@@ -190,10 +203,10 @@ class Updates(Declarations):
             array = self.known(self.take()).python
             self.expect(")", ";")
             self.add(f"{array}.put({at}, {value}, 'p')")
-        elif name.startswith(
-            ("atomic_", "atom_", "atomicA", "atomicE", "atomicM", "atomicO", "atomicX")
-        ):
+        elif name.startswith(_CALLS):
             self._atomic(name)
+        elif name in ("__atomic_exchange", "__atomic_compare_exchange"):
+            self._exchanged(name)
         elif name in self.expected.functions:
             self._function(name)
         elif name.startswith("__threadfence"):
@@ -201,11 +214,84 @@ class Updates(Declarations):
         else:
             raise WrongText(f"a call of '{name}'")
 
+    def call(self, name: str) -> str:
+        """Read the arguments of a function; return its value, which may be an old one."""
+        if not name.startswith(_CALLS):
+            return super().call(name)
+        operation = _operation(name)
+        self.expect("(")
+        known, at = self._updated()
+        self.expect(",")
+        given = [self.expression()]
+        if self.accept(","):
+            given.append(self.expression())
+        self.expect(")")
+        old = f"{known.python}[{at}]"
+        if operation in ("cmpxchg", "cas"):
+            expected, desired = given
+            new = f"({desired} if {old} == {expected} else {old})"
+        else:
+            new = _ATOMIC[operation].format(old, *given)
+        return self._fetch(known, at, new)
+
+    def _fetch(self, known: Known, at: str, new: str) -> str:
+        """Note what an update that returns the old value writes; return that value."""
+        if self.fetched:
+            raise WrongText("an old value that goes nowhere")
+        self._names += 1
+        place, value, old = (f"{what}_{self._names}" for what in ("at", "new", "old"))
+        array = known.python
+        self.add(f"{place}, {value}, {old} = {at}, {new}, {array}[{at}]")
+        self.add(f"{array}[{place}] = {array}.convert({value})")  # for whoever reads it again
+        self.fetched = f"{array}.put({place}, {value}, 'a')"
+        return old
+
+    def atomically(self, *, captures: bool) -> None:
+        """Read what stands behind ``#pragma omp atomic``."""
+        if captures:
+            self._captured()
+        else:
+            self.assignment("a")
+
+    def _captured(self) -> None:
+        """Read ``{ old = a[i]; a[i] += x; }``."""
+        self.expect("{")
+        old = self.known(self.take())
+        self.expect("=")
+        first = self._element()
+        self.expect(";")
+        known, at = self._element()
+        if first != (known, at):
+            raise WrongText("what is captured is not what is updated")
+        sign = self.take()
+        value = self.expression()
+        self.expect(";", "}")
+        made = _UPDATES[sign]
+        now = f"{known.python}[{at}]"
+        new = f"{made}({now}, {value})" if made.isidentifier() else f"({now} {made} {value})"
+        self.add(f"{old.python} = {self._fetch(known, at, new)}")
+
+    def _exchanged(self, name: str) -> None:
+        """Read ``__atomic_exchange(&a[i], &next, &old, order);``, or one that compares."""
+        self.expect("(", "&")
+        known, at = self._element()
+        names = [self._given_place(), self._given_place()]
+        new, old = names if name == "__atomic_exchange" else reversed(names)
+        while self.take() != ")":
+            pass
+        self.expect(";")
+        value = new.python
+        if name != "__atomic_exchange":
+            now = f"{known.python}[{at}]"
+            value = f"({value} if {now} == {old.python} else {now})"
+        self.add(f"{old.python} = {self._fetch(known, at, value)}")
+
+    def _given_place(self) -> Known:
+        self.expect(",", "&")
+        return self.known(self.take())
+
     def _atomic(self, name: str) -> None:
-        operation = (
-            name.removeprefix("atomic_").removeprefix("atom_").removeprefix("atomic").lower()
-        )
-        operation = operation.removesuffix("_block").removesuffix("_system")
+        operation = _operation(name)
         if operation not in _ATOMIC:
             raise WrongText(f"a call of '{name}'")
         self.expect("(")
@@ -278,17 +364,28 @@ class Updates(Declarations):
         known, at = self._element()
         while self.take() != "do":
             pass
-        while self.take() != "const" or not self._begins_old():
-            pass
+        fetches = self._goes_to_old()
         self.scopes.append({})
-        old = self.declare(self.words[self.at], known.kind)
+        name = self.words[self.at]
+        old = self.known(name) if fetches else self.declare(name, known.kind)
         self.add(f"{old.python} = {known.python}[{at}]")
         while self.take() != ";":
             pass
         self._to_bits()
-        self.add(f"{known.python}.put({at}, {self.unary()}, 'a')")
+        if fetches:
+            self.add(f"{old.python} = {self._fetch(known, at, self.unary())}")
+        else:
+            self.add(f"{known.python}.put({at}, {self.unary()}, 'a')")
         self.scopes.pop()
         self.at = until + len(self.words)
+
+    def _goes_to_old(self) -> bool:
+        """Go on to where a name gets the old value; return whether that is declared before."""
+        while True:
+            if self.is_known(self.word) and self.words[self.at + 1] == "=":
+                return True
+            if self.take() == "const" and self._begins_old():
+                return False
 
     def _begins_old(self) -> bool:
         """Tell whether this is no part of a word, shifted: ``seen >> shift``."""

@@ -173,7 +173,7 @@ def _updates(
         others = [i.id for i in found if i not in updates]
         raise _refusal(
             kernel,
-            f"'{others[0]}' writes '{name}', and is no atomic update"
+            _why_not(kernel, others[0], name)
             if others
             else f"no instruction updates '{name}' atomically in the loops of "
             f"{', '.join(sorted(loops))}",
@@ -181,6 +181,12 @@ def _updates(
             *others,
         )
     return updates
+
+
+def _why_not(kernel: Kernel, insn_id: str, name: str) -> str:
+    if kernel.assignment(insn_id).updated is not None:
+        return f"'{insn_id}' returns old values of '{name}', which a copy does not have"
+    return f"'{insn_id}' writes '{name}', and is no atomic update"
 
 
 def _check_others(

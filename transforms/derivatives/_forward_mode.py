@@ -383,8 +383,17 @@ def check_atomic(kernel: Kernel, insn: Assigning) -> None:
     """Check that an atomic update is a sum: of all others, the order would matter.
 
     Raises:
-        NotDifferentiable: if it is not.
+        NotDifferentiable: if it is not, or returns the old value.
     """
+    if insn.atomicity is not None and len(insn.assignees) > 1:
+        raise refused(
+            f"'{insn.id}' is an atomic update that returns the old value, which depends on the "
+            "order in which updates come",
+            "where the order is that of the loops, leave out what makes it atomic: "
+            "old, a[i] = a[i], a[i] + x",
+            kernel,
+            insn.id,
+        )
     update = insn.update if isinstance(insn, Assignment) else None
     if update is not None and update.operation != "sum":
         raise refused(

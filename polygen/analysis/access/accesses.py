@@ -28,6 +28,7 @@ from polygen.ir.instruction import (
     CInstruction,
     Instruction,
     KernelCall,
+    MultiAssignment,
     first_element,
 )
 from polygen.ir.kernel import Kernel
@@ -95,6 +96,8 @@ def _references(insn: Instruction) -> tuple[Reference, ...]:
     if isinstance(insn, CInstruction):
         for name in sorted(insn.read_variables):
             found.append(Reference(insn, name, (), False, inames, conditions, vague=True))
+    if isinstance(insn, MultiAssignment) and insn.commuting:
+        return (*found, *_references_of_fetch(insn, conditions, early))
     update = insn.update if isinstance(insn, Assignment) else None
     operation = "" if update is None else update.operation
     evaluated = insn.evaluated if update is None else (update.operand, *insn.evaluated[1:])
@@ -107,6 +110,26 @@ def _references(insn: Instruction) -> tuple[Reference, ...]:
                 Reference(insn, name, index, is_write, inames, conditions, operation, vague)
             )
     return tuple(found)
+
+
+def _references_of_fetch(
+    insn: MultiAssignment, conditions: tuple[Expression, ...], early: tuple[Expression, ...]
+) -> Iterator[Reference]:
+    """Yield those of a fetch that may come in any order: of what it updates, as updates."""
+    inames, target = insn.within_inames, insn.updated
+    assert target is not None
+    own = ex.name_of(target), ex.index_of(target)
+    for node in insn.values:
+        for found in _reads(node, insn, inames, conditions, early):
+            is_old = (found.name, found.index) == own
+            yield replace(found, update=insn.commuting) if is_old else found
+    for assignee in insn.assignees:
+        for node in ex.index_of(assignee):
+            yield from _reads(node, insn, inames, conditions, early)
+    for assignee in insn.assignees:
+        name, index = ex.name_of(assignee), ex.index_of(assignee)
+        operation = insn.commuting if assignee is target else ""
+        yield Reference(insn, name, index, True, inames, conditions, operation)
 
 
 def _references_of_call(call: KernelCall) -> tuple[Reference, ...]:

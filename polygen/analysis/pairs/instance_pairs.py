@@ -24,7 +24,7 @@ from polygen.ir.atomicity import EXACT, MemoryScope
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, flatten, universe
 from polygen.ir.dtype import is_exact
-from polygen.ir.instruction import Assignment, Instruction, KernelCall
+from polygen.ir.instruction import Assigning, Instruction, KernelCall, MultiAssignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 
@@ -126,7 +126,8 @@ class Conflict:
 def in_conflict(kernel: Kernel, a: Access, b: Access) -> bool:
     """Tell whether the order of two accesses that touch one element matters.
 
-    It does if one of them writes, unless both are part of atomic updates with one operation.
+    It does if one of them writes, unless both are part of atomic updates with one operation, or
+    both claim that they may come in any order.
     """
     return (a.is_write or b.is_write) and not _commute(kernel, a, b)
 
@@ -134,10 +135,15 @@ def in_conflict(kernel: Kernel, a: Access, b: Access) -> bool:
 def _commute(kernel: Kernel, a: Access, b: Access) -> bool:
     if a.reference is None or b.reference is None or a.name != b.name:
         return False
-    operation = a.reference.update
-    if not operation or operation != b.reference.update:
+    operation, other = a.reference.update, b.reference.update
+    if not (operation and other):
         return False
-    if not all(_is_seen_by_all(kernel, r.insn, a.name) for r in (a.reference, b.reference)):
+    insns = a.reference.insn, b.reference.insn
+    if not all(_is_seen_by_all(kernel, insn, a.name) for insn in insns):
+        return False
+    if all(_is_claimed(insn, a.name) for insn in insns):
+        return True
+    if operation != other:
         return False
     return kernel.options.allow_reassociation or _is_exact(kernel, operation, a.name)
 
@@ -147,12 +153,39 @@ def _is_seen_by_all(kernel: Kernel, insn: Instruction, name: str) -> bool:
     if isinstance(insn, KernelCall):
         parts = [part for part in insn.parts if name in part.written_names]
         return all(_is_seen_by_all(kernel, part, name) for part in parts)
-    assert isinstance(insn, Assignment)
+    assert isinstance(insn, Assigning)
     assert insn.atomicity is not None
     scope = insn.atomicity.scope
     if kernel.address_space(name) is AddressSpace.GLOBAL:
         return scope in (MemoryScope.WORK_DEVICE, MemoryScope.ALL_DEVICES)
     return scope is not MemoryScope.WORK_ITEM
+
+
+def _is_claimed(insn: Instruction, name: str) -> bool:
+    """Tell whether updates of a variable are claimed to be right in any order."""
+    if isinstance(insn, KernelCall):
+        return all(_is_claimed(part, name) for part in insn.parts if name in part.written_names)
+    return isinstance(insn, Assigning) and bool(insn.atomicity and insn.atomicity.any_order)
+
+
+def could_claim(kernel: Kernel, insn_ids: Iterable[str], name: str) -> list[str]:
+    """Return which updates of a variable could claim to be right in any order, and do not.
+
+    None, if anything else than updates that return old values is among the instructions.
+
+    Parameters:
+        kernel: the kernel.
+        insn_ids: the instructions.
+        name: the variable.
+    """
+    found: list[str] = []
+    for insn in map(kernel.instruction, dict.fromkeys(insn_ids)):
+        if not isinstance(insn, MultiAssignment) or insn.atomicity is None:
+            return []
+        if insn.written_names[-1] != name:
+            return []
+        found += [] if insn.atomicity.any_order else [insn.id]
+    return found
 
 
 def _is_exact(kernel: Kernel, operation: str, name: str) -> bool:

@@ -20,6 +20,7 @@ from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
+from polygen.ir.fetches import FETCHES
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
@@ -236,7 +237,12 @@ def check_part_type(
 def _check_name(kernel: Kernel, name: str) -> None:
     """Check that a kernel that is called has a name that nothing else has."""
     check_function_name(name)
-    if name in FUNCTIONS or name in kernel.variables or name in kernel.home_domains:
+    if (
+        name in FUNCTIONS
+        or name in FETCHES
+        or name in kernel.variables
+        or name in kernel.home_domains
+    ):
         raise NameTaken(
             f"'{name}' is a kernel, and something else in kernel '{kernel.name}'",
             where=kernel.location,

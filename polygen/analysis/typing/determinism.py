@@ -6,16 +6,17 @@ from polygen.analysis.typing.inference import infer_types
 from polygen.errors import NotDeterministic
 from polygen.ir import expression as ex
 from polygen.ir.dtype import is_exact
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_on_axis
 from polygen.ir.verify import excerpt
 
 
 def check_deterministic(kernel: Kernel) -> None:
-    """Refuse atomic updates of numbers that round, by work items in no particular order.
+    """Refuse atomic updates whose results depend on the order of work items, which is none.
 
-    Extrema are among them: of two zeros, which are equal, the first one stays.
+    Those of numbers that round do.  Extrema are among them: of two zeros, which are equal, the
+    first one stays.  So do old values, of numbers of any type.
 
     Parameters:
         kernel: the types of its inputs are known.
@@ -24,7 +25,9 @@ def check_deterministic(kernel: Kernel) -> None:
         NotDeterministic: if there is such an update.
     """
     for insn in kernel.instructions:
-        if _is_in_any_order(kernel, insn):
+        if isinstance(insn, Assigning) and insn.atomicity and insn.atomicity.any_order:
+            _check_fetch(kernel, insn)
+        elif _is_in_any_order(kernel, insn):
             raise NotDeterministic(
                 f"instruction '{insn.id}' updates floating-point numbers in the order in which "
                 "work items come to it, which the option deterministic rules out",
@@ -33,6 +36,19 @@ def check_deterministic(kernel: Kernel) -> None:
                 remedy="reduce in two passes (parallelize_reduction), count in integers, leave out "
                 "{atomic} where no two work items update the same element, or leave out the option",
             )
+
+
+def _check_fetch(kernel: Kernel, insn: Assigning) -> None:
+    """Check that no work items come in any order to what returns an old value."""
+    if any(is_on_axis(kernel.tags.get(iname)) for iname in insn.within_inames):
+        raise NotDeterministic(
+            f"instruction '{insn.id}' returns old values in the order in which work items come to "
+            "it, which the option deterministic rules out",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy="leave its loops sequential, find places by a running sum (cumsum), or leave "
+            "out the option",
+        )
 
 
 def _is_in_any_order(kernel: Kernel, insn: Instruction) -> bool:

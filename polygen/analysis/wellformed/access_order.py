@@ -29,6 +29,7 @@ from polygen.analysis.pairs.automatic_spaces import reason
 from polygen.analysis.pairs.constant_distances import distances, only_itself, subscripts
 from polygen.analysis.pairs.instance_pairs import (
     conflict,
+    could_claim,
     equal,
     in_conflict,
     is_read,
@@ -389,6 +390,9 @@ def _refuse(kernel: Kernel, found: _Found, point: Mapping[str, int]) -> NoReturn
             f"say which comes first: {{dep={first}}} with '{second}', or {{dep={second}}} with "
             f"'{first}'"
         )
+    if claiming := could_claim(kernel, (first, second), found.first.name):
+        remedy += "; or, if old values may come in any order, claim that: {atomic=any_order} with "
+        remedy += " and ".join(f"'{insn_id}'" for insn_id in claiming)
     raise UnorderedAccess(
         f"kernel '{kernel.name}' leaves open which of two instances comes first: {story}"
         f"{reason(kernel, found.first.name)}",

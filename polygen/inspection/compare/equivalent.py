@@ -34,6 +34,7 @@ _NOT_RUN = (
     "{} may do anything, and is run only if you allow it: allow_verbatim=True, or "
     "polygen equiv --allow-verbatim"
 )
+_TELLS_NOTHING = "'{}' returns old values in any order, so that two calls may differ"
 
 
 @dataclass(frozen=True)
@@ -188,9 +189,12 @@ def _compared(first: Kernel, second: Kernel, *, allow_verbatim: bool) -> Equival
     if not doubts and not obstacles:
         return Equivalence(EQUAL, names, rounding, types, owed)
     verbatim = () if allow_verbatim else (*verbatim_parts(first), *verbatim_parts(second))
+    claimed = (*_in_any_order(first), *_in_any_order(second))
     runs = (
         Runs(None, (), _NOT_RUN.format(verbatim[0]))
         if verbatim
+        else Runs(None, (), _TELLS_NOTHING.format(claimed[0]))
+        if claimed
         else counterexample(first, second, [doubt.points for doubt in doubts])
     )
     if runs.found is not None:
@@ -245,7 +249,18 @@ def _alike(kernel: Kernel) -> Kernel:
 def _by_chance(first: Kernel, second: Kernel) -> tuple[str, ...]:
     """Return where data decides whether a result depends on chance: there is no one dataflow."""
     owed = dict.fromkeys(o for kernel in (first, second) for o in obligations(kernel))
-    return tuple([f"data decides whether this holds: {o}" for o in owed if o.kind != INSIDE])
+    claimed = dict.fromkeys((*_in_any_order(first), *_in_any_order(second)))
+    return (
+        *[f"data decides whether this holds: {o}" for o in owed if o.kind != INSIDE],
+        *[f"'{insn_id}' returns old values in any order" for insn_id in claimed],
+    )
+
+
+def _in_any_order(kernel: Kernel) -> tuple[str, ...]:
+    """Return the ids of what returns old values in an order that is left open."""
+    return tuple(
+        [i.id for i in kernel.expanded.assignments if i.atomicity and i.atomicity.any_order]
+    )
 
 
 def by_dataflow(

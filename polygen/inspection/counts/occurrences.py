@@ -83,6 +83,7 @@ class _Instruction(Generic[_T]):
         self, kernel: Kernel, insn: Assigning, seen: Seen[_T], waiting: Callable[[], frozenset[str]]
     ) -> None:
         self._kernel, self._insn, self._seen, self._waiting = kernel, insn, seen, waiting
+        self._known: Expression | None = None  # what was read before, and is not read again
 
     def all(self) -> Counter[Occurrence[_T]]:
         insn, found = self._insn, Counter[Occurrence[_T]]()
@@ -105,6 +106,9 @@ class _Instruction(Generic[_T]):
             inside = self._in(value, insn.within_inames, asked, early)
             self._check(inside, data)
             found += inside
+            # What returns an old value reads it once, and computes the new one of it.
+            self._known = insn.updated if len(insn.values) > 1 else None
+        self._known = None
         for target in insn.assignees:
             inside = self._in_target(target, asked)
             self._check(inside, data)
@@ -130,6 +134,8 @@ class _Instruction(Generic[_T]):
             asked: the conditions under which it is evaluated.
             early: those under which reductions in it are.
         """
+        if self._known is not None and node == self._known:
+            return Counter()
         found = self._counter(self._seen.at_node(node, inames), inames, asked)
         if isinstance(node, ex.If):
             return found + self._in_choice(node, inames, asked, early)

@@ -58,6 +58,14 @@ def _atomic(operation: str, _dtype: DType) -> str | None:
     return f"#pragma omp atomic$clause\n$at {_SIGNS[operation]}= $x;"
 
 
+def _fetch(operation: str, _dtype: DType) -> str | None:
+    if operation not in _SIGNS:
+        return None
+    return f"""$T $old;
+#pragma omp atomic capture$clause
+{{ $old = $at; $at {_SIGNS[operation]}= $x; }}"""
+
+
 def _ordering(name: str) -> dict[str, str]:
     # A stronger one than was asked for does no harm.
     clause = "" if name == "RELAXED" else " seq_cst"
@@ -77,6 +85,9 @@ _ATOMICS = Atomics(
     sizes=(1, 2, 4, 8),
     native=_atomic,
     native_floats=frozenset(("sum", "product")),
+    fetch=_fetch,
+    exchange=lambda _: _TEXTS["exchange"],
+    compare_exchange=lambda _: _TEXTS["compare_exchange"],
     retry=lambda _: _TEXTS["retry"],
     forms=lambda _: Bits(),
     store=lambda _: "#pragma omp atomic write$clause\n$at = $bits;",

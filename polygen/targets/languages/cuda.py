@@ -87,6 +87,34 @@ def _store(size: int) -> str:
     return "${before}atomicExch$scope(($U *) &$at, $bits);$after"
 
 
+def _fetch(operation: str, dtype: DType) -> str | None:
+    if dtype == np.float16:  # its sums return nothing
+        return None
+    native = _atomic(operation, dtype)
+    return None if native is None else _declaring("$T const $old", native)
+
+
+def _exchange(dtype: DType) -> str | None:
+    if dtype.itemsize < 4 or (dtype.itemsize == 8 and dtype.kind == "f") or dtype.kind == "c":
+        return None
+    swap = "atomicExch$scope(&$at, $x)"
+    if dtype.kind != "f":
+        swap = "($T) atomicExch$scope(($U *) &$at, ($U) ($x))"
+    return f"${{before}}$T const $old = {swap};$after"
+
+
+def _compare_exchange(dtype: DType) -> str | None:
+    if dtype.itemsize < 4:
+        return None
+    swap = "atomicCAS$scope(($U *) &$at, ($U) ($expected), ($U) ($x))"
+    return f"${{before}}$T const $old = ($T) {swap};$after"
+
+
+def _declaring(variable: str, native: str) -> str:
+    """Return a statement that declares a variable with the result of another one."""
+    return native.replace("${before}", f"${{before}}{variable} = ")
+
+
 def _scope(scope: MemoryScope) -> str:
     return {MemoryScope.WORK_GROUP: "_block", MemoryScope.ALL_DEVICES: "_system"}.get(scope, "")
 
@@ -132,6 +160,9 @@ _ATOMICS = Atomics(
     scope_sizes={MemoryScope.ALL_DEVICES: (1, 4, 8)},
     native=_atomic,
     native_floats=frozenset(("sum",)),
+    fetch=_fetch,
+    exchange=_exchange,
+    compare_exchange=_compare_exchange,
     retry=_retry,
     forms=_forms,
     store=_store,

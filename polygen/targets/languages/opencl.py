@@ -56,6 +56,23 @@ def _atomic(operation: str, dtype: DType) -> str | None:
     return f"{_prefix(dtype.itemsize)}_{_ATOMIC_NAMES[operation]}(&$at, $x);"
 
 
+def _fetch(operation: str, dtype: DType) -> str | None:
+    native = _atomic(operation, dtype)
+    return None if native is None else f"$T const $old = {native}"
+
+
+def _exchange(dtype: DType) -> str | None:
+    if dtype.itemsize < 4 or (dtype.itemsize == 8 and dtype.kind == "f") or dtype.kind == "c":
+        return None
+    return f"$T const $old = {_prefix(dtype.itemsize)}_xchg(&$at, $x);"
+
+
+def _compare_exchange(dtype: DType) -> str | None:
+    if dtype.itemsize < 4:
+        return None
+    return f"$T const $old = {_prefix(dtype.itemsize)}_cmpxchg(&$at, $expected, $x);"
+
+
 def _needs(operation: str, dtype: DType) -> str:
     return "extended64" if dtype.itemsize == 8 and operation != "sum" else ""
 
@@ -84,6 +101,9 @@ _ATOMICS = Atomics(
     scopes={scope: {} for scope in MemoryScope if scope is not MemoryScope.ALL_DEVICES},
     sizes=(1, 2, 4, 8),
     native=_atomic,
+    fetch=_fetch,
+    exchange=_exchange,
+    compare_exchange=_compare_exchange,
     retry=_retry,
     forms=_forms,
     store=_store,

@@ -45,8 +45,9 @@ class Atomics:
     it is kept, ``$number`` the old one, ``$T`` the type of numbers, ``$M`` that of the element,
     ``$U`` the unsigned type of its size, and ``$mask`` the largest number of that, ``$space`` what
     a declaration in its address space begins with; ``$old``, ``$new``, ``$seen`` (what is in
-    memory), ``$part`` (what of it is the element), ``$shift`` and ``$place`` are new names.  What
-    a memory ordering adds are names of its own.
+    memory), ``$part`` (what of it is the element), ``$shift`` and ``$place`` are new names;
+    ``$begin`` stands before the first ``$old`` of a loop that tries again: what declares it, unless
+    it is declared before.  What a memory ordering adds are names of its own.
 
     Attributes:
         shared: the address spaces that others see; elsewhere an assignment is atomic as it is.
@@ -56,6 +57,10 @@ class Atomics:
         scope_sizes: those for scopes that do not have all.
         native: the statement for an operation on numbers of a type, or None.
         native_floats: the operations that this has for floating-point numbers as well.
+        fetch: the same as `native`, with a declaration of the old value.
+        exchange: lines that write ``$x``, a number of a type, and declare the old value; or None.
+        compare_exchange: lines that write ``$x`` where ``$expected`` is, both integers of a type,
+            and declare the old value; or None.
         retry: an update of a size by compare and swap; ``$bits`` are computed from ``$old``.
         forms: for the type of an element, how its bits are a number.
         store: the statement that writes a value of a size.
@@ -71,6 +76,9 @@ class Atomics:
     scope_sizes: Mapping[MemoryScope, tuple[int, ...]] = field(default_factory=new_dict)
     native: Callable[[str, DType], str | None]
     native_floats: frozenset[str] = frozenset()
+    fetch: Callable[[str, DType], str | None]
+    exchange: Callable[[DType], str | None]
+    compare_exchange: Callable[[DType], str | None]
     retry: Callable[[int], str]
     forms: Callable[[DType], Bits]
     store: Callable[[int], str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from string import Template
 
 import numpy as np
@@ -38,17 +39,64 @@ def atomic_lines(
     Raises:
         AtomicNotSupported: if the language has no such operation.
     """
+    place = atomic_place(node, target, expressions, space)
+    atomics, atomicity, names = place.atomics, place.atomicity, place.names
+    if atomicity.init:
+        note_needs(atomics, expressions)
+        names["bits"] = bits_of(place, expressions, node.value)
+        return filled(atomics.store(place.held.itemsize), names)
+    update = update_of(node.target, node.value, atomicity.operation)
+    if update is None:
+        raise InternalError(f"'{node.insn_id}' is no update")
+    native = is_native(place, expressions, update) and atomics.native(update.operation, place.dtype)
+    if native:
+        note_native(place, expressions, update.operation)
+        names["x"] = expressions.value(update.operand, place.dtype)
+        return filled(native, names)
+    note_needs(atomics, expressions)
+    old = ex.Variable(expressions.new_name("old", computed_in(place.dtype)))
+    names["begin"] = f"{names['T']} const "
+    value = updated(node.target, node.value, old, atomicity.operation)
+    return retried(place, expressions, old, value)
+
+
+@dataclass(frozen=True)
+class AtomicPlace:
+    """What is changed atomically, and what a language has for that.
+
+    Attributes:
+        atomics: the language's operations.
+        atomicity: how it is atomic.
+        dtype: the type of the numbers.
+        held: the type of what is in memory.
+        names: what stands for the names in the language's templates.
+    """
+
+    atomics: Atomics
+    atomicity: Atomicity
+    dtype: DType
+    held: DType
+    names: dict[str, str]
+
+
+def atomic_place(
+    node: Assign, target: Target, expressions: ExpressionPrinter, space: AddressSpace
+) -> AtomicPlace:
+    """Return where an atomic assignment writes, and note what that needs.
+
+    Parameters and errors are those of `atomic_lines`.
+    """
     atomics, atomicity = target.atomics, node.atomicity
     if atomicity is None or atomics is None:
         raise InternalError(f"an atomic operation in '{node.insn_id}'")
-    dtype = expressions.declared_type(ex.name_of(node.target))
-    held = expressions.held_type(ex.name_of(node.target))
+    dtype = expressions.declared_type(ex.name_of(node.updated))
+    held = expressions.held_type(ex.name_of(node.updated))
     _check(atomics, target.name, atomicity, held, node.insn_id)
     if held.itemsize in atomics.needs:
         expressions.uses.types.add(atomics.needs[held.itemsize])
     halves = held == FLOAT16 and target.load_half  # which are computed with as floats
     names = {
-        "at": expressions.element(node.target, target.qualifiers[space]),
+        "at": expressions.element(node.updated, target.qualifiers[space]),
         "T": expressions.type_name(FLOAT32 if halves else computed_in(held)),
         "M": expressions.type_name(held),
         "U": expressions.type_name(_unsigned(held)),
@@ -58,26 +106,11 @@ def atomic_lines(
     }
     ordering = atomics.orderings[atomicity.ordering]
     names |= {name: Template(text).substitute(names) for name, text in ordering.items()}
-    if atomicity.init:
-        _note_needs(atomics, expressions)
-        names["bits"] = _bits(atomics, expressions, node.value, (dtype, held), names)
-        return _filled(atomics.store(held.itemsize), names)
-    update = update_of(node.target, node.value, atomicity.operation)
-    if update is None:
-        raise InternalError(f"'{node.insn_id}' is no update")
-    # What is kept as another type is rounded after each update.
-    native = _native(atomics, expressions, update, dtype) if held == dtype else None
-    if native is not None:
-        needed = atomics.native_needs(update.operation, dtype)
-        if needed:
-            expressions.uses.types.add(needed)
-        names["x"] = expressions.value(update.operand, dtype)
-        return _filled(native, names)
-    _note_needs(atomics, expressions)
-    return _retried(atomics, expressions, node, names, (dtype, held))
+    return AtomicPlace(atomics, atomicity, dtype, held, names)
 
 
-def _note_needs(atomics: Atomics, expressions: ExpressionPrinter) -> None:
+def note_needs(atomics: Atomics, expressions: ExpressionPrinter) -> None:
+    """Note what the source needs for what the language has no operation for."""
     if atomics.retry_needs:
         expressions.uses.types.add(atomics.retry_needs)
 
@@ -106,71 +139,68 @@ def _check(atomics: Atomics, target: str, atomicity: Atomicity, dtype: DType, in
         )
 
 
-def _native(
-    atomics: Atomics, expressions: ExpressionPrinter, update: Update, dtype: DType
-) -> str | None:
-    """Return the statement that the language has for an update, if it means the same."""
+def note_native(place: AtomicPlace, expressions: ExpressionPrinter, operation: str) -> None:
+    """Note what the source needs for an operation that the language has."""
+    needed = place.atomics.native_needs(operation, place.dtype)
+    if needed:
+        expressions.uses.types.add(needed)
+
+
+def is_native(place: AtomicPlace, expressions: ExpressionPrinter, update: Update) -> bool:
+    """Tell whether what the language may have for an update means the same."""
+    dtype = place.dtype
+    if place.held != dtype:  # what is kept as another type is rounded after each update
+        return False
     operand = expressions.type_of(update.operand, dtype)
     if is_integer(dtype):
         # Sums and bits may be computed in any type that is wide enough; extrema not.
-        if not is_integer(operand) or (update.operation in ("min", "max") and operand != dtype):
-            return None
-    elif dtype.kind != "f" or operand != dtype or update.operation not in atomics.native_floats:
-        return None
-    return atomics.native(update.operation, dtype)
+        return is_integer(operand) and (update.operation not in ("min", "max") or operand == dtype)
+    is_float = dtype.kind == "f" and operand == dtype
+    return is_float and update.operation in place.atomics.native_floats
 
 
-def _retried(
-    atomics: Atomics,
-    expressions: ExpressionPrinter,
-    node: Assign,
-    names: dict[str, str],
-    types: tuple[DType, DType],
+def retried(
+    place: AtomicPlace, expressions: ExpressionPrinter, old: ex.Variable, value: Expression
 ) -> list[str]:
-    dtype, held = types  # of the numbers, and of what is in memory
-    unsigned = _unsigned(held)
-    names["old"] = expressions.new_name("old", computed_in(dtype))
+    """Return a loop that tries again until nobody else has changed the element in between.
+
+    Parameters:
+        place: the element; its names say how the old value is declared: `begin`.
+        expressions: prints the expressions.
+        old: what the old value is called.
+        value: the new value, in terms of that.
+    """
+    atomics, held, names = place.atomics, place.held, place.names
+    names["old"] = old.name
     # new is a keyword of C++
     made = {"new": "next", "seen": "seen", "place": "place", "part": "part", "shift": "shift"}
     used = [name for name in made if f"${name}" in atomics.retry(held.itemsize)]
-    names |= {name: expressions.new_name(made[name], unsigned) for name in used}
-    assert node.atomicity is not None
-    old, operation = ex.Variable(names["old"]), node.atomicity.operation
-    value = updated(node.target, node.value, old, operation)
-    names["bits"] = _bits(atomics, expressions, value, types, names)
-    names["number"] = _number(atomics, expressions, held, names)
-    return _filled(atomics.retry(held.itemsize), names)
+    names.update({name: expressions.new_name(made[name], _unsigned(held)) for name in used})
+    names["bits"] = bits_of(place, expressions, value)
+    names["number"] = number_of(place, expressions, names.get("part", names["seen"]))
+    return filled(atomics.retry(held.itemsize), names)
 
 
-def _bits(
-    atomics: Atomics,
-    expressions: ExpressionPrinter,
-    value: Expression,
-    types: tuple[DType, DType],
-    names: Mapping[str, str],
-) -> str:
+def bits_of(place: AtomicPlace, expressions: ExpressionPrinter, value: Expression) -> str:
     """Return the bits of a number, as it is kept in memory."""
-    dtype, held = types
+    held, names = place.held, place.names
     if is_bfloat16(held):
         return expressions.packed(value)
-    text = expressions.value(value, dtype)
+    text = expressions.value(value, place.dtype)
     # What is smaller than an int is computed as one.
-    if held.itemsize < INT32.itemsize or expressions.type_of(value, dtype) != dtype:
+    if held.itemsize < INT32.itemsize or expressions.type_of(value, place.dtype) != place.dtype:
         text = f"({names['T']}) ({text})"
-    forms = atomics.forms(held)
+    forms = place.atomics.forms(held)
     if forms.needs:
         expressions.uses.types.add(forms.needs)
     return forms.bits.format(text, **names)
 
 
-def _number(
-    atomics: Atomics, expressions: ExpressionPrinter, held: DType, names: Mapping[str, str]
-) -> str:
+def number_of(place: AtomicPlace, expressions: ExpressionPrinter, bits: str) -> str:
     """Return the number that bits from memory are."""
-    bits = names.get("part", names["seen"])
-    if is_bfloat16(held):
+    if is_bfloat16(place.held):
         return expressions.unpacked(bits)
-    return atomics.forms(held).number.format(bits, **names)
+    return place.atomics.forms(place.held).number.format(bits, **place.names)
 
 
 def _unsigned(dtype: DType) -> DType:
@@ -178,5 +208,6 @@ def _unsigned(dtype: DType) -> DType:
     return np.dtype(f"uint{8 * dtype.itemsize}")
 
 
-def _filled(template: str, names: Mapping[str, str]) -> list[str]:
+def filled(template: str, names: Mapping[str, str]) -> list[str]:
+    """Return the lines of a template with what stands for its names."""
     return Template(template).substitute(names).strip("\n").split("\n")

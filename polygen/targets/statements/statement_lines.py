@@ -79,7 +79,7 @@ class StatementPrinter:
         atomics = self.target.atomics
         if node.atomicity is None or atomics is None or not self.threads:
             return False
-        space = self.spaces.get(ex.name_of(node.target), AddressSpace.GLOBAL)
+        space = self.spaces.get(ex.name_of(node.updated), AddressSpace.GLOBAL)
         return space in atomics.shared
 
     def is_asynchronous(self, node: Node | None) -> bool:

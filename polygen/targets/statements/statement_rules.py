@@ -24,6 +24,7 @@ from polygen.lower.program import (
     Wait,
 )
 from polygen.targets.languages.target import Target
+from polygen.targets.statements.atomic_fetches import fetch_lines
 from polygen.targets.statements.atomic_updates import atomic_lines
 from polygen.targets.statements.expression_printer import ExpressionPrinter
 from polygen.targets.statements.loops import print_loop
@@ -45,8 +46,9 @@ def _shuffle(p: StatementPrinter, node: Shuffle, depth: int) -> None:
 
 def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
     if p.is_atomic(node):
-        space = p.spaces.get(ex.name_of(node.target), AddressSpace.GLOBAL)
-        for line in atomic_lines(node, p.target, p.expressions, space):
+        space = p.spaces.get(ex.name_of(node.updated), AddressSpace.GLOBAL)
+        lines = fetch_lines if node.others else atomic_lines
+        for line in lines(node, p.target, p.expressions, space):
             p.line(depth, line)
         return
     if p.is_asynchronous(node):

@@ -107,7 +107,17 @@ uint16_t $name(float a)
     $M $seen, $new;
     __atomic_load(&$at, &$seen, __ATOMIC_RELAXED);
     do {
-        $T const $old = $number;
+        $begin$old = $number;
         $new = $bits;
     } while (!__atomic_compare_exchange(&$at, &$seen, &$new, 0, $order, __ATOMIC_RELAXED));
 }
+
+//: exchange
+$T $new = $x;
+$T $old;
+__atomic_exchange(&$at, &$new, &$old, $order);
+
+//: compare_exchange
+$T $new = $x;
+$T $old = $expected;
+__atomic_compare_exchange(&$at, &$old, &$new, 0, $order, __ATOMIC_RELAXED);

@@ -384,7 +384,7 @@ float $name(float a)
     $U $new = *$place, $seen;
     ${before}do {
         $seen = $new;
-        $T const $old = $number;
+        $begin$old = $number;
         $new = atomicCAS$scope($place, $seen, $bits);
     } while ($new != $seen);$after
 }
@@ -398,7 +398,7 @@ float $name(float a)
     ${before}do {
         $seen = $new;
         $U const $part = ($U) ($seen >> $shift);
-        $T const $old = $number;
+        $begin$old = $number;
         $new = $seen & ~(${mask}u << $shift) | (unsigned int) $bits << $shift;
         $new = atomicCAS$scope($place, $seen, $new);
     } while ($new != $seen);$after

@@ -76,7 +76,7 @@ $prefix struct ${name}_results $name($T a)
     $U $new = *$place, $seen;
     do {
         $seen = $new;
-        $T const $old = $number;
+        $begin$old = $number;
         $new = $swap($place, $seen, $bits);
     } while ($new != $seen);
 }
@@ -90,7 +90,7 @@ $prefix struct ${name}_results $name($T a)
     do {
         $seen = $new;
         $U const $part = ($U) ($seen >> $shift);
-        $T const $old = $number;
+        $begin$old = $number;
         $new = $seen & ~(${mask}u << $shift) | (uint) $bits << $shift;
         $new = atomic_cmpxchg($place, $seen, $new);
     } while ($new != $seen);

@@ -126,6 +126,16 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
         "b[i//4] = b[i//4] + a[i]  {atomic}",
         pg.GlobalArg("b", np.float32, shape="n"),
     ),
+    "old values": lambda: kernel(
+        "{ [i]: 0<=i<n }",
+        """
+        c[i] = fetch_add(b[i//4], 2*a[i])               {id=add}
+        <> old = exchange(s[0], i)                      {id=swap}
+        d[i] = compare_exchange(t[i], old, i)           {id=compare, dep=swap}
+        """,
+        pg.GlobalArg("b, s, t", np.int32, shape="n"),
+        pg.GlobalArg("a", np.int32, shape="n"),
+    ),
     "time steps": lambda: tag(i="g.0", j="g.0")(
         kernel(
             "{ [t,i,j]: 0<=t<3 and 0<=i,j<n }",
