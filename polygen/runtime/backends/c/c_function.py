@@ -11,6 +11,7 @@ from polygen.errors import WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.dtype import DType
 from polygen.runtime.backends.c.c_compiler import load_library
+from polygen.runtime.backends.c.numerical_libraries import addresses_of, checked_calls
 from polygen.targets.programs.program import Program
 
 CFunction: TypeAlias = Any  # ctypes creates the class of a library's functions at run time
@@ -65,13 +66,36 @@ def load_function(program: Program) -> CFunction:
     Raises:
         NoCompiler: if there is no compiler.
         CompilationFailed: if it does not accept the source, or the kernel's build options.
+        NoLibrary: if it calls numerical libraries, and these are not installed.
         WrongArgumentType: if a scalar argument is of a type that Python cannot pass.
     """
     name = program.loop_program.name
     options = program.loop_program.options.build_options
+    if program.loop_program.libraries:
+        return _with_libraries(program)
     library = load_library(program.source, options, name, [name])
+    return _function(library, program)
+
+
+def _with_libraries(program: Program) -> CFunction:
+    """Return the function of a program that calls numerical libraries, and looks at what they say.
+
+    Raises:
+        NoLibrary: if SciPy, which brings them, is not installed.
+    """
+    found = program.loop_program
+    routines = addresses_of(found)
+    options = ("-DPG_BIND", *found.options.build_options)
+    status = f"{found.name}_library_status"
+    names = [found.name, f"{found.name}_bind", status]
+    library = load_library(program.source, options, found.name, names)
+    library[f"{found.name}_bind"](routines)
+    return checked_calls(_function(library, program), library[status], found)
+
+
+def _function(library: ctypes.CDLL, program: Program) -> CFunction:
     # Subscribing (and not an attribute) makes a function object of our own.
-    function: CFunction = library[name]
+    function: CFunction = library[program.loop_program.name]
     function.argtypes = [_ctype(argument) for argument in program.arguments]
     function.restype = None
     return function
