@@ -35,6 +35,14 @@ class LibraryCall(KernelCall):
         pairs = zip(self.names, self.arguments, strict=True)
         return {name: value for name, value in pairs if not isinstance(value, ex.SubArrayRef)}
 
+    def operands(self) -> tuple[Expression, ...]:
+        """Return the arrays that it reads, in the order in which calls name them."""
+        numbers = self.numbers()
+        pairs = zip(self.names, self.arguments, strict=True)
+        # Routines call their operands by letters, in the order of the alphabet.
+        named = sorted([(name, part) for name, part in pairs if name not in numbers])
+        return tuple([part for _, part in named])
+
 
 def is_whole(part: Expression) -> bool:
     """Tell whether part of an array is all of it, its axes in their order."""

@@ -170,13 +170,10 @@ def _verbatim(insn: CInstruction) -> str:
 
 
 def _library(call: LibraryCall) -> str:
-    numbers = call.numbers()
-    given = zip(call.names, call.arguments, strict=True)
-    arrays = sorted([(name, part) for name, part in given if name not in numbers])
     said = [
         f'"{call.function}"',
-        *[_part(part) for _, part in arrays],
-        *[f"{name}={show_expression(value)}" for name, value in numbers.items()],
+        *map(_part, call.operands()),
+        *[f"{name}={show_expression(value)}" for name, value in call.numbers().items()],
         *[f'{name}="{word}"' for name, word in call.options],
     ]
     return f"{', '.join(map(_part, call.results))} = library({', '.join(said)})"

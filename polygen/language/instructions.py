@@ -316,6 +316,8 @@ def _as_statement(insn: Instruction) -> Statement:
 def _values(insn: Instruction) -> tuple[Expression, ...]:
     if isinstance(insn, CInstruction):
         return tuple([value for _, value in insn.iname_exprs])
+    if isinstance(insn, LibraryCall):
+        return (*insn.operands(), *insn.numbers().values())
     if isinstance(insn, KernelCall):
         return insn.arguments
     return insn.values if isinstance(insn, Assigning) else ()

@@ -16,7 +16,7 @@ from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.typing.call_arguments import inputs, outputs, with_declared_types
 from polygen.errors import UnknownRoutine, UserError, WrongLibraryCall, did_you_mean
 from polygen.ir import expression as ex
-from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.library_call import LibraryCall, is_whole, whole
@@ -115,14 +115,17 @@ def library_call(statement: Statement, library: Library, common: Mapping[str, An
 
 def library_of(call: LibraryCall) -> Library:
     """Return what a call says beside its arguments."""
-    return Library(call.function, call.names, call.options)
+    return Library(call.function, tuple(call.numbers()), call.options)
 
 
 # --- sizes
 
 
 def with_result_shapes(kernel: Kernel) -> Kernel:
-    """Return a kernel with shapes for arrays that routines write, where what they read has some."""
+    """Return a kernel with shapes for arrays that routines write, where what they read has some.
+
+    Temporaries that have none are global then: launches end where libraries are called.
+    """
     for call in _calls(kernel):
         found = _Call(kernel, call).result_shapes()
         if found:
@@ -137,7 +140,9 @@ def with_result_shapes(kernel: Kernel) -> Kernel:
                 ),
                 temporaries=tuple(
                     [
-                        replace(t, shape=found[t.name]) if not t.shape and t.name in found else t
+                        replace(t, shape=found[t.name], address_space=AddressSpace.GLOBAL)
+                        if not t.shape and t.name in found
+                        else t
                         for t in kernel.temporaries
                     ]
                 ),

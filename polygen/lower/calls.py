@@ -157,7 +157,10 @@ class _Maker:
         return self._made(with_vectors(function), parts)
 
     def _made(self, function: Kernel, parts: tuple[str, ...]) -> KernelCall:
-        return self._call.copy(
+        call = self._call
+        if isinstance(call, LibraryCall):
+            call = call.copy(names=tuple([argument.name for argument, _ in self._arguments]))
+        return call.copy(
             callee=function,
             arguments=tuple([value for _, value in self._arguments]),
             parts=tuple([self._full.instructions_by_id[i] for i in parts]),

@@ -128,9 +128,10 @@ def _gemv(call: _Call) -> list[str]:
     return [*copied, f"pg_gemv_{call.letter}({', '.join(given)});"]
 
 
+_GEMM = "cciiittititti"
 _ROUTINES: Mapping[str, _Text] = {
-    "gemm": _Text(("copy2", "gemm"), {"gemm": "cciiittititti"}, _gemm),
-    "gemv": _Text(("copy2", "gemv"), {"gemv": "ciittititti"}, _gemv),
+    "gemm": _Text(("copy2", "gemm"), {"gemm": _GEMM}, _gemm),
+    "gemv": _Text(("copy2", "gemm", "gemv"), {"gemm": _GEMM, "gemv": "ciittititti"}, _gemv),
 }
 
 

@@ -121,6 +121,12 @@ static inline void pg_gemv_$p(
         return;
     pg_matrix const in_a = pg_matrix_of(0, m, a0, n, a1);
     char op = pg_taken(trans, in_a.rows, $c);
+    if (in_a.rows == 1 && !op && (x0 >= 1 || inner == 1) && (y0 >= 1 || count == 1)) {
+        // Of a conjugate transpose by rows, only products of matrices know.
+        pg_gemm_$p(call, trans, 'N', count, 1, inner, alpha, a, a0, a1, x, x0, 1, adds ? beta : 1,
+            y, y0, 1);
+        return;
+    }
     if (in_a.rows < 0 || !op || (x0 < 1 && inner > 1) || (y0 < 1 && count > 1)) {
         pg_library_fails(call, 1, in_a.rows < 0 || !op ? 0 : x0 < 1 ? 1 : 2);
         return;

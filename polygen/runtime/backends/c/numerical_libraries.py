@@ -6,7 +6,6 @@ import ctypes
 import importlib
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from polygen.errors import (
@@ -38,7 +37,6 @@ def addresses_of(program: LoopProgram) -> Any:
     return (ctypes.c_void_p * len(found))(*found)
 
 
-@cache
 def _address(name: str) -> int:
     for module in _MODULES:
         capsules = _capsules(module)

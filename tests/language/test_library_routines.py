@@ -1,0 +1,32 @@
+"""The kernels that routines of libraries stand for: compared with NumPy, as loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.language.library_routines import routine_kernel
+from polygen.language.routine_table import ROUTINES, Form
+from tests.routines import CASES, Case
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_loops(case: Case) -> None:
+    """The loops that a routine stands for compute what NumPy does."""
+    knl = pg.inline_callable_kernel(case.kernel, case.routine)
+    case.check(knl, np.complex128 if case.is_complex else np.float64, (3, 4, 2))
+
+
+def test_every_routine_has_a_case() -> None:
+    assert {case.routine for case in CASES} == set(ROUTINES)
+
+
+def test_a_kernel_is_made_once() -> None:
+    form: Any = Form("gemm", (("trans_a", "N"), ("trans_b", "T")), (), ("a", "b", "out"))
+    knl = routine_kernel(form)
+    assert routine_kernel(form) is knl
+    assert "out[i, j] = sum(l, a[i, l]*b[j, l])" in str(knl)
+    assert not pg.obligations(knl)
