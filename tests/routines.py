@@ -143,4 +143,111 @@ _GEMM = [
     _gemm("N", "T", ", d, beta=be"),
 ]
 _GEMV = [*(_gemv(t, ", alpha=al, beta=be") for t in "NTC"), _gemv("N"), _gemv("T", ", z")]
-CASES: list[Case] = [*_GEMM, *_GEMV]
+
+
+def _half(uplo: str, new: Any, old: Any) -> Any:
+    """Return a square array with one half, and the diagonal, new."""
+    count = len(old)
+    rows, columns = np.indices((count, count))
+    return np.where(columns <= rows if uplo == "L" else columns >= rows, new, old)
+
+
+def _syrk(uplo: str, trans: str, rest: str = "") -> Case:
+    def expected(x: dict[str, Any]) -> dict[str, Any]:
+        taken = _TAKEN[trans](x["a"])
+        product = taken @ taken.T
+        product = 2 * product if "alpha=al" in rest else product
+        if rest.startswith(", d"):
+            product = product + x["d"]
+        return {"c": _half(uplo, product + (0.5 * x["c"] if "beta=be" in rest else 0), x["c"])}
+
+    shapes = {"a": "n, k" if trans == "N" else "k, n", "c": "n, n"}
+    if rest.startswith(", d"):
+        shapes["d"] = "n, n"
+    text = f'c = library("syrk", a{rest}, uplo="{uplo}", trans="{trans}")'
+    return Case(text, shapes, expected)
+
+
+def _trsm(side: str, uplo: str, trans: str, diag: str, result: str = "b", rest: str = "") -> Case:
+    def expected(x: dict[str, Any]) -> dict[str, Any]:
+        a = _half(uplo, x["a"], np.zeros_like(x["a"]))
+        if diag == "U":
+            a = a - np.diag(np.diag(a)) + np.eye(len(a))
+        taken, b = _TAKEN[trans](a), (2 if rest else 1) * x["b"]
+        return {result: np.linalg.solve(taken, b) if side == "L" else b @ np.linalg.inv(taken)}
+
+    def prepare(x: dict[str, Any]) -> dict[str, Any]:
+        count = len(x["a"])
+        return x | {"a": (x["a"] / (1 + count) + 2 * np.eye(count)).astype(x["a"].dtype)}
+
+    count = "m" if side == "L" else "n"
+    shapes = {"a": f"{count}, {count}", "b": "m, n"}
+    if result != "b":
+        shapes[result] = "m, n"
+    words = f'side="{side}", uplo="{uplo}", trans="{trans}", diag="{diag}"'
+    text = f'{result} = library("trsm", a, b{rest}, {words})'
+    return Case(text, shapes, expected, is_complex=trans == "C", prepare=prepare)
+
+
+def _potrf(uplo: str, result: str = "a") -> Case:
+    def expected(x: dict[str, Any]) -> dict[str, Any]:
+        lower = np.linalg.cholesky(x["a"])
+        factor = lower if uplo == "L" else lower.conj().T
+        return {result: _half(uplo, factor, x[result])}
+
+    def prepare(x: dict[str, Any]) -> dict[str, Any]:
+        a = x["a"]
+        return x | {"a": (a @ a.conj().T + np.eye(len(a))).astype(a.dtype)}
+
+    shapes = dict.fromkeys(dict.fromkeys(("a", result)), "n, n")
+    text = f'{result} = library("potrf", a, uplo="{uplo}")'
+    return Case(text, shapes, expected, is_complex=True, prepare=prepare)
+
+
+def _factors(a: Any) -> tuple[Any, Any]:
+    """Return the factors of a matrix in one array, and the rows that are exchanged."""
+    a, rows = a.copy(), np.zeros(len(a), np.int32)
+    for k in range(len(a)):
+        # LAPACK compares complex numbers so.
+        rows[k] = k + np.argmax(np.abs(a[k:, k].real) + np.abs(a[k:, k].imag))
+        a[[k, rows[k]]] = a[[rows[k], k]]
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+    return a, rows
+
+
+def _getrf(result: str = "a") -> Case:
+    def expected(x: dict[str, Any]) -> dict[str, Any]:
+        factors, rows = _factors(x["a"])
+        return {result: factors, "p": rows}
+
+    shapes = {**dict.fromkeys(("a", result), "n, n"), "p": "n"}
+    return Case(f'{result}, p = library("getrf", a)', shapes, expected)
+
+
+def _gesv(matrix: str, right: str, shape: str) -> Case:
+    def expected(x: dict[str, Any]) -> dict[str, Any]:
+        factors, rows = _factors(x["a"])
+        return {matrix: factors, "p": rows, right: np.linalg.solve(x["a"], x["b"])}
+
+    shapes = {**dict.fromkeys(("a", matrix), "n, n"), **dict.fromkeys(("b", right), shape)}
+    text = f'{matrix}, p, {right} = library("gesv", a, b)'
+    return Case(text, {**shapes, "p": "n"}, expected)
+
+
+_SYRK = [
+    *(_syrk(uplo, trans, ", alpha=al, beta=be") for uplo in "LU" for trans in "NT"),
+    _syrk("U", "N"),
+    _syrk("L", "N", ", d"),
+]
+_TRSM = [
+    *(_trsm(side, uplo, t, "N") for side in "LR" for uplo in "LU" for t in "NTC"),
+    _trsm("L", "L", "N", "U", rest=", alpha=al"),
+    _trsm("R", "U", "T", "U", result="x", rest=", alpha=al"),
+]
+_POTRF = [_potrf("L"), _potrf("U"), _potrf("L", "l"), _potrf("U", "l")]
+_LU = [
+    *(_getrf(), _getrf("lu"), _gesv("a", "b", "n, m"), _gesv("lu", "x", "n, m")),
+    *(_gesv("a", "x", "n"), _gesv("lu", "b", "n")),
+]
+CASES: list[Case] = [*_GEMM, *_GEMV, *_SYRK, *_TRSM, *_POTRF, *_LU]

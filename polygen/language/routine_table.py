@@ -87,6 +87,7 @@ class Routine:
 
 
 _TRANSPOSED = ("N", "T", "C")
+_HALVES = ("L", "U")
 
 ROUTINES: Mapping[str, Routine] = {
     "gemm": Routine(
@@ -105,5 +106,45 @@ ROUTINES: Mapping[str, Routine] = {
         optional="y",
         options={"trans": _TRANSPOSED},
         numbers=("alpha", "beta"),
+    ),
+    "syrk": Routine(
+        operands={"a": ("n", "k"), "c": ("n", "n")},
+        results={"out": ("n", "n")},
+        begins={"out": "c"},
+        optional="c",
+        options={"uplo": _HALVES, "trans": ("N", "T")},
+        numbers=("alpha", "beta"),
+        transposed={"a": "trans"},
+    ),
+    "trsm": Routine(
+        operands={"a": ("m", "m"), "b": ("m", "n")},
+        results={"out": ("m", "n")},
+        begins={"out": "b"},
+        options={
+            "side": ("L", "R"),
+            "uplo": _HALVES,
+            "trans": _TRANSPOSED,
+            "diag": ("N", "U"),
+        },
+        numbers=("alpha",),
+    ),
+    "potrf": Routine(
+        operands={"a": ("n", "n")},
+        results={"out": ("n", "n")},
+        begins={"out": "a"},
+        options={"uplo": _HALVES},
+    ),
+    "getrf": Routine(
+        operands={"a": ("n", "n")},
+        results={"out": ("n", "n"), "p": ("n",)},
+        begins={"out": "a"},
+        integers=frozenset(("p",)),
+    ),
+    "gesv": Routine(
+        operands={"a": ("n", "n"), "b": ("n", "m")},
+        results={"out": ("n", "n"), "p": ("n",), "x": ("n", "m")},
+        begins={"out": "a", "x": "b"},
+        integers=frozenset(("p",)),
+        as_vector=frozenset(("b", "x")),
     ),
 }

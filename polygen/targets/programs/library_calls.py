@@ -128,10 +128,69 @@ def _gemv(call: _Call) -> list[str]:
     return [*copied, f"pg_gemv_{call.letter}({', '.join(given)});"]
 
 
+def _syrk(call: _Call) -> list[str]:
+    uplo = call.option("uplo", "L")
+    given = [
+        *(str(call.number), uplo, call.option("trans"), "n", "k"),
+        *(call.number_of("alpha", "1"), call.array("a")),
+        *(call.number_of("beta", "0"), call.array("out")),
+    ]
+    return [*_triangle(call, "c", uplo), f"pg_syrk_{call.letter}({', '.join(given)});"]
+
+
+def _triangle(call: _Call, name: str, uplo: str) -> list[str]:
+    """Return what copies half of an operand to the result, if these are two."""
+    if not call.has(name):
+        return []
+    given = f"{uplo}, n, {call.array(name)}, 1, {call.array('out')}"
+    return [f"pg_triangle_{call.letter}({given});"]
+
+
+def _trsm(call: _Call) -> list[str]:
+    given = [
+        *(str(call.number), call.option("side", "L"), call.option("uplo", "L")),
+        *(call.option("trans"), call.option("diag"), "m", "n"),
+        *(call.number_of("alpha", "1"), call.array("a"), call.array("out")),
+    ]
+    return [
+        *call.copied("b", "out", "m", "n"),
+        f"pg_trsm_{call.letter}({', '.join(given)});",
+    ]
+
+
+def _potrf(call: _Call) -> list[str]:
+    uplo = call.option("uplo", "L")
+    given = f"{call.number}, {uplo}, n, {call.array('out')}"
+    return [*_triangle(call, "a", uplo), f"pg_potrf_{call.letter}({given});"]
+
+
+def _getrf(call: _Call) -> list[str]:
+    given = f"{call.number}, n, 0, {call.array('out')}, {call.array('p')}, NULL, 0, 0"
+    return [*call.copied("a", "out", "n", "n"), f"pg_gesv_{call.letter}({given});"]
+
+
+def _gesv(call: _Call) -> list[str]:
+    columns = "m" if call.has("m") else "1"
+    solution, start = call.array("x"), call.array("b") if call.has("b") else ""
+    copied = call.copied("a", "out", "n", "n")
+    if not call.has("m"):
+        solution, start = f"{solution}, 0", f"{start}, 0"
+    if call.has("b"):
+        copied.append(f"pg_copy2_{call.letter}(n, {columns}, {start}, {solution});")
+    arrays = f"{call.array('out')}, {call.array('p')}, {solution}"
+    return [*copied, f"pg_gesv_{call.letter}({call.number}, n, {columns}, {arrays});"]
+
+
 _GEMM = "cciiittititti"
+_FACTORS = {"getrf": "iitiii", "getrs": "ciitiitii"}
 _ROUTINES: Mapping[str, _Text] = {
     "gemm": _Text(("copy2", "gemm"), {"gemm": _GEMM}, _gemm),
     "gemv": _Text(("copy2", "gemm", "gemv"), {"gemm": _GEMM, "gemv": "ciittititti"}, _gemv),
+    "syrk": _Text(("triangle", "flipped", "syrk"), {"syrk": "cciittitti"}, _syrk),
+    "trsm": _Text(("copy2", "flipped", "trsm"), {"trsm": "cccciittiti"}, _trsm),
+    "potrf": _Text(("triangle", "flipped", "potrf"), {"potrf": "citii"}, _potrf),
+    "getrf": _Text(("copy2", "by_columns", "gesv"), _FACTORS, _getrf),
+    "gesv": _Text(("copy2", "by_columns", "gesv"), _FACTORS, _gesv),
 }
 
 
@@ -147,10 +206,10 @@ def library_names(program: LoopProgram) -> tuple[str, ...]:
 
 def written_arrays(function: LibraryFunction) -> frozenset[str]:
     """Return the names of the arrays that a function writes."""
-    return frozenset(_WRITTEN[function.routine])
+    return frozenset(_WRITTEN.get(function.routine, ("out",)))
 
 
-_WRITTEN: Mapping[str, tuple[str, ...]] = {"gemm": ("out",), "gemv": ("out",)}
+_WRITTEN: Mapping[str, tuple[str, ...]] = {"getrf": ("out", "p"), "gesv": ("out", "p", "x")}
 
 
 def library_beginning(libraries: Sequence[LibraryFunction]) -> list[str]:

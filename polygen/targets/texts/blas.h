@@ -141,3 +141,146 @@ static inline void pg_gemv_$p(
     $pgemv_(&op, &rows, &columns, &alpha, ($t *) a, &leading, ($t *) x, &step_x,
         adds ? &beta : &one, y, &step_y);
 }
+
+//: triangle
+// A triangle of a square array is copied, or scaled.
+static inline void pg_triangle_$p(
+    char uplo, ptrdiff_t n, $t const *from, ptrdiff_t f0, ptrdiff_t f1, $t factor,
+    $t *to, ptrdiff_t t0, ptrdiff_t t1)
+{
+    for (ptrdiff_t i = 0; i < n; ++i)
+        for (ptrdiff_t j = uplo == 'L' ? 0 : i; j < (uplo == 'L' ? i + 1 : n); ++j)
+            to[i*t0 + j*t1] = factor == 0 ? 0 : factor == 1 ? from[i*f0 + j*f1]
+                : factor*from[i*f0 + j*f1];
+}
+
+//: flipped
+static inline char pg_flipped(char said, int is_other, char one, char other)
+{
+    return !is_other ? said : said == one ? other : one;
+}
+
+//: syrk
+static inline void pg_syrk_$p(
+    int call, char uplo, char trans, ptrdiff_t n, ptrdiff_t k, $t alpha,
+    $t const *a, ptrdiff_t a0, ptrdiff_t a1, $t beta, $t *c, ptrdiff_t c0, ptrdiff_t c1)
+{
+    if (k <= 0)
+        pg_triangle_$p(uplo, n, c, c0, c1, beta, c, c0, c1);
+    if (n <= 0 || k <= 0)
+        return;
+    pg_matrix const in_c = pg_matrix_of(1, n, c0, n, c1);
+    pg_matrix const in_a = trans == 'N' ? pg_matrix_of(1, n, a0, k, a1)
+        : pg_matrix_of(1, k, a0, n, a1);
+    if (in_a.rows < 0 || in_c.rows < 0) {
+        pg_library_fails(call, 1, in_a.rows < 0 ? 0 : 2);
+        return;
+    }
+    if (pg_is_large(n) || pg_is_large(k)) {
+        pg_library_fails(call, 2, 0);
+        return;
+    }
+    char half = pg_flipped(uplo, in_c.rows, 'L', 'U');
+    char op = pg_flipped(trans, in_a.rows, 'N', 'T');
+    int count = (int) n, inner = (int) k, a_leading = in_a.leading, c_leading = in_c.leading;
+    $psyrk_(&half, &op, &count, &inner, &alpha, ($t *) a, &a_leading, &beta, c, &c_leading);
+}
+
+//: trsm
+static inline void pg_trsm_$p(
+    int call, char side, char uplo, char trans, char diag, ptrdiff_t m, ptrdiff_t n, $t alpha,
+    $t const *a, ptrdiff_t a0, ptrdiff_t a1, $t *x, ptrdiff_t x0, ptrdiff_t x1)
+{
+    if (m <= 0 || n <= 0)
+        return;
+    ptrdiff_t const order = side == 'L' ? m : n;
+    pg_matrix in_a, in_x;
+    char op = 0;
+    // What has one row or column lies both by rows and by columns.
+    for (int rows = 1; rows >= 0 && !op; --rows) {
+        in_x = pg_matrix_of(rows, m, x0, n, x1);
+        in_a = pg_matrix_of(in_x.rows, order, a0, order, a1);
+        op = in_a.rows < 0 ? 0 : pg_taken(trans, in_a.rows != in_x.rows, $c);
+    }
+    if (in_x.rows < 0 || !op) {
+        pg_library_fails(call, 1, in_x.rows < 0 ? 2 : 0);
+        return;
+    }
+    if (pg_is_large(m) || pg_is_large(n)) {
+        pg_library_fails(call, 2, 0);
+        return;
+    }
+    char half = pg_flipped(uplo, in_a.rows, 'L', 'U');
+    char from = pg_flipped(side, in_x.rows, 'L', 'R');
+    int rows = (int) (in_x.rows ? n : m), columns = (int) (in_x.rows ? m : n);
+    int a_leading = in_a.leading, x_leading = in_x.leading;
+    $ptrsm_(&from, &half, &op, &diag, &rows, &columns, &alpha, ($t *) a, &a_leading,
+        x, &x_leading);
+}
+
+//: potrf
+static inline void pg_potrf_$p(
+    int call, char uplo, ptrdiff_t n, $t *a, ptrdiff_t a0, ptrdiff_t a1)
+{
+    if (n <= 0)
+        return;
+    pg_matrix const in_a = pg_matrix_of(1, n, a0, n, a1);
+    if (in_a.rows < 0 || pg_is_large(n)) {
+        pg_library_fails(call, in_a.rows < 0 ? 1 : 2, 2);
+        return;
+    }
+    char half = pg_flipped(uplo, in_a.rows, 'L', 'U');
+    int count = (int) n, leading = in_a.leading, info = 0;
+    $ppotrf_(&half, &count, a, &leading, &info);
+    if (info > 0)
+        pg_library_fails(call, 4, info);
+}
+
+//: by_columns
+#include <stdlib.h>
+
+// Memory for an array by columns, with what an array holds; none if there is not as much.
+static inline $t *pg_by_columns_$p(
+    ptrdiff_t m, ptrdiff_t n, $t const *a, ptrdiff_t a0, ptrdiff_t a1)
+{
+    $t *made = malloc((size_t) m*(size_t) n*sizeof($t));
+    if (made)
+        pg_copy2_$p(m, n, a, a0, a1, made, 1, m);
+    return made;
+}
+
+//: gesv
+// The factors of a matrix, the rows that were exchanged, and the solutions of m systems.
+static inline void pg_gesv_$p(
+    int call, ptrdiff_t n, ptrdiff_t m, $t *a, ptrdiff_t a0, ptrdiff_t a1,
+    int *p, ptrdiff_t p0, $t *x, ptrdiff_t x0, ptrdiff_t x1)
+{
+    if (n <= 0)
+        return;
+    if (pg_is_large(n) || pg_is_large(m)) {
+        pg_library_fails(call, 2, 0);
+        return;
+    }
+    $t *factors = pg_by_columns_$p(n, n, a, a0, a1);
+    $t *solutions = m > 0 ? pg_by_columns_$p(n, m, x, x0, x1) : NULL;
+    int *pivots = malloc((size_t) n*sizeof(int));
+    if (factors && pivots && (solutions || m <= 0)) {
+        int order = (int) n, count = (int) m, info = 0;
+        $pgetrf_(&order, &order, factors, &order, pivots, &info);
+        if (info == 0 && m > 0) {
+            char op = 'N';
+            $pgetrs_(&op, &order, &count, factors, &order, pivots, solutions, &order, &info);
+            pg_copy2_$p(n, m, solutions, 1, n, x, x0, x1);
+        }
+        if (info > 0)
+            pg_library_fails(call, 3, info - 1);
+        pg_copy2_$p(n, n, factors, 1, n, a, a0, a1);
+        for (ptrdiff_t i = 0; i < n; ++i)
+            p[i*p0] = pivots[i] - 1;
+    } else {
+        pg_library_fails(call, 5, 0);
+    }
+    free(pivots);
+    free(solutions);
+    free(factors);
+}

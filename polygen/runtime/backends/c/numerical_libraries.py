@@ -13,6 +13,7 @@ from polygen.errors import (
     LibraryTooLarge,
     NoLibrary,
     NotPositiveDefinite,
+    OutOfMemory,
     SingularMatrix,
     UserError,
 )
@@ -122,5 +123,10 @@ _ERRORS: dict[int, tuple[type[UserError], str, str]] = {
         "found that the leading minor of {info} rows is not positive: the matrix is not positive "
         "definite",
         "pass a symmetric, positive definite matrix; is the right half filled (uplo)?",
+    ),
+    5: (
+        OutOfMemory,
+        "needs memory for a copy of its matrix, and there is not as much",
+        "pass smaller arrays",
     ),
 }
