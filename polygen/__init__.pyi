@@ -93,6 +93,7 @@ from polygen.ir.instruction import NoOp as NoOp
 from polygen.ir.kernel import Kernel as Kernel
 from polygen.ir.kernel import Step as Step
 from polygen.ir.layout import auto as auto
+from polygen.ir.library_call import LibraryCall as LibraryCall
 from polygen.language.copy_kernel import make_copy_kernel as make_copy_kernel
 from polygen.language.draft import Draft as Draft
 from polygen.language.einsum import make_einsum as make_einsum
@@ -290,6 +291,7 @@ __all__ = [
     "InternalError",
     "Kernel",
     "KernelCall",
+    "LibraryCall",
     "Limits",
     "MemAccess",
     "MemoryOrdering",

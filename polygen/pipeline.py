@@ -10,10 +10,11 @@ from polygen.analysis.typing.determinism import check_deterministic
 from polygen.analysis.typing.index_type import INT32, index_type
 from polygen.analysis.typing.inference import infer_types
 from polygen.analysis.wellformed.integer_powers import has_powers, power_obligations
-from polygen.errors import SubGroupTooLarge, UserError
+from polygen.errors import LibraryNotPossible, SubGroupTooLarge, UserError
 from polygen.ir.collection import without_collection
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.names import check_function_name
 from polygen.ir.public import public
 from polygen.ir.target_facts import facts_of
@@ -127,7 +128,10 @@ def _for_target(kernel: Kernel, target: Target) -> Kernel:
 
     Raises:
         SubGroupTooLarge: if it counts on more work items in a sub-group than there are.
+        LibraryNotPossible: if it calls a library, and the target cannot.
     """
+    if not target.has_libraries:
+        _check_no_library(kernel, target)
     size = kernel.options.shuffling_on(target.name)
     most = facts_of(target.name).sub_group_size
     if most and size > most:
@@ -140,6 +144,20 @@ def _for_target(kernel: Kernel, target: Target) -> Kernel:
     if size == kernel.options.shuffling_on(kernel.target):
         return kernel
     return kernel.copy(options=replace(kernel.options, sub_group_size=size), target=target.name)
+
+
+def _check_no_library(kernel: Kernel, target: Target) -> None:
+    calls = [insn for insn in kernel.instructions if isinstance(insn, LibraryCall)]
+    if calls:
+        routine = calls[0].function
+        raise LibraryNotPossible(
+            f"target '{target.name}' calls no libraries, and '{calls[0].id}' is a call of "
+            f"{routine}",
+            where=calls[0].location,
+            excerpt=excerpt(kernel, calls[0].id),
+            remedy=f"run it on C: kernel.executor('c'); or make loops of it: "
+            f"inline_callable_kernel(kernel, '{routine}')",
+        )
 
 
 def _model(target: Target) -> Model:

@@ -31,6 +31,7 @@ NAMING = {
     "tuning/measure.py": "candidates are timed on CUDA's device if there is one, else in C",
     "ir/dtype.py": "no target: NumPy's letter for complex numbers",
     "ir/show_sums.py": "no target: the same letter",
+    "language/routine_table.py": "no target: what BLAS calls the result of a product",
 }
 # Those that use the runtime's own modules of a target.
 USING = {

@@ -8,6 +8,7 @@ import importlib
 import keyword
 import pprint
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ _COMMON = Path(__file__).with_name("library_module.py")
 
 
 @public
-def build(kernel: Kernel | TranslationUnit, folder: str | Path) -> Path:
+def build(
+    kernel: Kernel | TranslationUnit, folder: str | Path, libraries: Iterable[str] = ()
+) -> Path:
     """Compile a kernel ahead of time: a shared library, and a module that calls it.
 
     The module, ``saxpy.py`` for a kernel ``saxpy``, needs NumPy and the library beside it,
@@ -48,20 +51,23 @@ def build(kernel: Kernel | TranslationUnit, folder: str | Path) -> Path:
         kernel: the types of its inputs are known: see `polygen.add_dtypes`; of a program, the only
             entry point counts.
         folder: where the two files are written; it is made if it is not there.
+        libraries: what the library is linked with, as the linker is told: ``["-lopenblas"]``, for a
+            kernel that calls BLAS or LAPACK.
 
     Returns:
         The path of the module.
 
     Raises:
         CannotEmit: if the kernel takes images, numbers of type bfloat16, or arrays of more than
-            eight axes; or if its name is a keyword of Python's, or that of something that a module
-            needs.
+            eight axes; if it calls BLAS or LAPACK, and no libraries are named; or if its name is a
+            keyword of Python's, or that of something that a module needs.
         NoCompiler, CompilationFailed: if there is no compiler, or it fails.
         TypeNotFound, NoLoopNest, ...: as `polygen.generate_code`, if there is no code.
         OSError: if the files cannot be written.
     """
     chosen = kernel.default_entrypoint if isinstance(kernel, TranslationUnit) else kernel
     found = host_kernel(chosen, "c")
+    linked = _linked(found, libraries)
     _check(found)
     texts = {
         f"{found.name}.c": found.program.source,
@@ -71,13 +77,28 @@ def build(kernel: Kernel | TranslationUnit, folder: str | Path) -> Path:
     }
     options = found.program.compiler_options
     functions = [f"{found.name}_{what}" for what in ("check", "message", "run")]
-    library = compiled_library(texts, options, found.name, functions)
+    library = compiled_library(texts, options, found.name, functions, linked)
     at = Path(folder)
     at.mkdir(parents=True, exist_ok=True)
     (at / f"lib{found.name}.so").write_bytes(library)
     path = at / f"{found.name}.py"
     path.write_text(_module(found), encoding="utf-8")
     return path
+
+
+def _linked(kernel: HostKernel, libraries: Iterable[str]) -> tuple[str, ...]:
+    """Return what the library is linked with."""
+    found = (libraries,) if isinstance(libraries, str) else tuple(libraries)
+    program = kernel.program.loop_program
+    if program.libraries and not found:
+        raise CannotEmit(
+            f"kernel '{kernel.name}' calls {program.libraries[0].routine}, and no library is named "
+            "that has it",
+            where=kernel.kernel.location,
+            remedy="name one, as the linker is told: build(kernel, folder, ['-lopenblas']); or "
+            "['-llapack', '-lblas']",
+        )
+    return (*found, "-Wl,-z,defs") if program.libraries else found
 
 
 def _check(kernel: HostKernel) -> None:

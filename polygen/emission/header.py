@@ -29,6 +29,12 @@ def header(kernel: HostKernel) -> str:
     if kernel.program.target.runs_host:
         own = [row["declared"] for row in values["argument"]]
         values["parameters"] = _broken(own)
+        values["runs"] = ["   Returns 0, or the number of what is wrong; then, nothing has run. */"]
+        if kernel.program.loop_program.libraries:
+            values["runs"] = [
+                "   Returns 0, or the number of what is wrong; then, nothing has run, unless a",
+                "   call of a library failed. */",
+            ]
         values["all_parameters"] = _broken([row["declared"] for row in values["passed"]])
         functions = filled_lines("declarations.h", values)
     else:
@@ -77,8 +83,29 @@ def definitions(kernel: HostKernel, storage: str) -> list[str]:
         {"right": right, "message": quoted(text), "number": number}
         for number, (right, text) in enumerate(_checks(kernel), len(limits) + 1)
     ]
-    values |= {"limit": limits, "condition": conditions}
+    failures = [{"message": quoted(text)} for text in library_failures(kernel)]
+    values |= {"limit": limits, "condition": conditions, "failure": failures}
     return [*layouts, *filled_lines("check.h", values)]
+
+
+def first_failure(kernel: HostKernel) -> int:
+    """Return the number of the first thing that may be wrong with a call of a library."""
+    return len([*_range_texts(kernel), *_checks(kernel)]) + 1
+
+
+def library_failures(kernel: HostKernel) -> list[str]:
+    """Return what may be wrong with calls of libraries: as much for each of their functions."""
+    functions = kernel.program.loop_program.libraries
+    return [f"{function.routine}: {why}" for function in functions for why in FAILURES]
+
+
+FAILURES = (
+    "an array lies in memory as no library takes it",
+    "an array has too many elements along an axis",
+    "the matrix is singular",
+    "the matrix is not positive definite",
+    "there is no memory",
+)
 
 
 def _layout(kernel: HostKernel, array: HostArray) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, element_strides, nest, unit
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.remembered import per_kernel
 from polygen.lower.hidden import without_auto
 from polygen.lower.program import HostLoop, HostNode, Launch
@@ -261,7 +262,7 @@ def _deciding(kernel: Kernel) -> frozenset[str]:
     """Return the names on which subscripts and bounds of loops depend, through temporaries too."""
     found = NO_NAMES.union(*(domain.parameters for domain in kernel.domains))
     for insn in kernel.instructions:
-        if isinstance(insn, CInstruction):
+        if isinstance(insn, CInstruction | LibraryCall):
             found |= insn.read_names
         for access in insn.accesses:
             found = found.union(*map(walk.free_variables, ex.index_of(access)))

@@ -24,12 +24,15 @@ _WARNINGS = "-Wall -Wextra"
 
 def makefile(kernel: HostKernel) -> str:
     """Return the text of the Makefile."""
+    calls_libraries = bool(kernel.program.loop_program.libraries)
     values = {
         "name": kernel.name,
         "flags": " ".join([f for f in FLAGS if f not in _NOT_HERE]),
         "options": _build_options(kernel),
         "arguments": _arguments(kernel),
         "warnings": _WARNINGS,
+        "libraries": " $(LIBRARIES)" if calls_libraries else "",
+        "named": ["LIBRARIES ?= -llapack -lblas"] if calls_libraries else [],
     }
     return filled(f"Makefile_{kernel.target}", values)
 

@@ -117,6 +117,26 @@ class KernelFault(LaunchFailed):
     """A device failed while a kernel ran: it accessed memory that is not there, say."""
 
 
+class NoLibrary(UserError):
+    """A kernel calls BLAS or LAPACK, and SciPy, which has them, is not installed."""
+
+
+class LibraryLayout(UserError):
+    """An array whose elements lie as no routine of a library takes them."""
+
+
+class LibraryTooLarge(UserError):
+    """An array with more elements along an axis than a library counts."""
+
+
+class SingularMatrix(UserError):
+    """A system of linear equations without a unique solution: a pivot is 0."""
+
+
+class NotPositiveDefinite(UserError):
+    """A matrix that has no Cholesky factor."""
+
+
 class NoSympy(UserError):
     """Expressions of sympy's are asked for, and sympy is not installed."""
 

@@ -94,6 +94,14 @@ class PrivateAcrossLaunches(UserError):
     """A private or local temporary that would have to outlive the launch that writes it."""
 
 
+class LibraryNotPossible(UserError):
+    """A call of a numerical library that the target, or the library, cannot make."""
+
+
+class LibraryInParallel(UserError):
+    """A call of a numerical library in a loop whose iterations are in no order."""
+
+
 class TypeNotSupported(UserError):
     """A type that the target language does not have."""
 

@@ -122,6 +122,14 @@ class OverlappingElements(IllFormedKernel):
     """An array that is written, and two of whose elements lie in one place."""
 
 
+class UnknownRoutine(UserError):
+    """A routine of a numerical library that polygen does not know."""
+
+
+class WrongLibraryCall(UserError):
+    """A routine of a numerical library that is given what it does not take."""
+
+
 class ShapeNotFound(UserError):
     """An array whose shape cannot be guessed from its subscripts."""
 

@@ -35,6 +35,7 @@ from polygen.ir.instruction import (
 )
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, DimTags, Strided, show_tags
+from polygen.ir.library_call import LibraryCall, is_whole
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
@@ -146,6 +147,8 @@ def show_work(insn: Instruction) -> str:
     """Return what an instruction does, as the language writes it."""
     if isinstance(insn, CInstruction):
         return _verbatim(insn)
+    if isinstance(insn, LibraryCall):
+        return _library(insn)
     if isinstance(insn, KernelCall):
         results = ", ".join(map(show_expression, insn.results))
         return f"{results} = {insn.function}({', '.join(map(show_expression, insn.arguments))})"
@@ -188,6 +191,21 @@ def _verbatim(insn: CInstruction) -> str:
     if insn.assignees:
         text += f" writes({', '.join(map(show_expression, insn.assignees))})"
     return text
+
+
+def _library(call: LibraryCall) -> str:
+    said = [
+        f'"{call.function}"',
+        *map(_part, call.operands()),
+        *[f"{name}={show_expression(value)}" for name, value in call.numbers().items()],
+        *[f'{name}="{word}"' for name, word in call.options],
+    ]
+    return f"{', '.join(map(_part, call.results))} = library({', '.join(said)})"
+
+
+def _part(part: Expression) -> str:
+    """Return part of an array; of all of it, the name."""
+    return ex.name_of(part) if is_whole(part) else show_expression(part)
 
 
 def _written_values(insn: Assigning) -> tuple[Expression, ...]:
@@ -313,10 +331,13 @@ def show_kernel(kernel: Kernel) -> str:
 
 
 def called_kernels(kernel: Kernel) -> dict[str, Kernel]:
-    """Return the kernels that one calls, by name; behind those that they call themselves."""
+    """Return the kernels that one calls, by name; behind those that they call themselves.
+
+    What stands for a routine of a library is none of them.
+    """
     found: dict[str, Kernel] = {}
     for call in kernel.calls:
-        if call.callee is not None:
+        if call.callee is not None and not isinstance(call, LibraryCall):
             found |= called_kernels(call.callee)
             found[call.function] = call.callee
     return found

@@ -11,6 +11,7 @@ _HOMES = {
     "show": "polygen.ir.show:show_kernel",
     "inlined": "polygen.analysis.expansion.inlining:inlined",
     "space": "polygen.analysis.pairs.automatic_spaces:chosen_space",
+    "routine": "polygen.language.library_routines:routine_kernel",
     "axes": "polygen.lower.automatic:on_axes",
     "launches": "polygen.lower.spaces:in_launches",
     "executor": "polygen.runtime.executor:Executor",

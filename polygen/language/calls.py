@@ -13,6 +13,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from polygen.language.library_calls import library_statement
 from polygen.language.parser import located
 from polygen.language.statement import Statement
 
@@ -36,6 +37,8 @@ def with_calls(
 def _as_call(statement: Statement, kernels: Mapping[str, Kernel | None]) -> Statement:
     if statement.call:  # it was given as an instruction
         return statement
+    if statement.library is not None:
+        return library_statement(statement, statement.library)
     call = _call(statement)
     name = "" if call is None else ex.name_of(call.function)
     gives = call is not None and any(isinstance(a, ex.SubArrayRef) for a in call.parameters)

@@ -28,6 +28,7 @@ from polygen.ir.instruction import (
     NoOp,
 )
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.show import mark_of, show_instruction
 from polygen.ir.substitution import Rules, SubstitutionRule
 from polygen.language.blocks import Blocks, is_block
@@ -36,6 +37,7 @@ from polygen.language.conditions import check_conditions
 from polygen.language.defaults import Defaults
 from polygen.language.duplicates import check_duplicated, with_duplicated
 from polygen.language.fetch_statements import with_fetch
+from polygen.language.library_calls import library_call, library_of
 from polygen.language.named_statement import NamedStatement
 from polygen.language.parser import (
     is_rule,
@@ -200,6 +202,8 @@ def make_instruction(
         return NoOp(insn_id, **common)
     if statement.mark:
         return Barrier(insn_id, _SCOPES[statement.mark], **common)
+    if statement.library is not None:
+        return library_call(statement, statement.library, {"id": insn_id, **common})
     if statement.call:
         given = statement.values, statement.assignees
         return KernelCall(statement.call, *given, id=insn_id, **common)
@@ -285,11 +289,13 @@ def _as_statement(insn: Instruction) -> Statement:
         )
     if isinstance(insn, CInstruction):
         insn = without_texts(insn)
+    is_call = isinstance(insn, KernelCall) and not isinstance(insn, LibraryCall)
     insn = insn.map_expressions(lambda node: readable(node, f"instruction '{insn.id}'"))
     return Statement(
         assignees=insn.results if isinstance(insn, KernelCall) else insn.assignees,
         values=_values(insn),
-        call=insn.function if isinstance(insn, KernelCall) else "",
+        call=insn.function if is_call else "",
+        library=library_of(insn) if isinstance(insn, LibraryCall) else None,
         verbatim=_verbatim(insn),
         id=insn.id,
         dependencies=tuple(sorted(insn.depends_on)),
@@ -312,6 +318,8 @@ def _as_statement(insn: Instruction) -> Statement:
 def _values(insn: Instruction) -> tuple[Expression, ...]:
     if isinstance(insn, CInstruction):
         return tuple([value for _, value in insn.iname_exprs])
+    if isinstance(insn, LibraryCall):
+        return (*insn.operands(), *insn.numbers().values())
     if isinstance(insn, KernelCall):
         return insn.arguments
     return insn.values if isinstance(insn, Assigning) else ()

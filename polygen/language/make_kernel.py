@@ -21,6 +21,7 @@ from polygen.ir.collection import without_collection
 from polygen.ir.domain import Domain
 from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.names import check_function_name
 from polygen.ir.options import TARGET_NAMES, Options, unknown_target
 from polygen.ir.public import is_a, public_but
@@ -33,6 +34,7 @@ from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import make_instructions, name_statements
 from polygen.language.kernel_data import Declared, read_kernel_data
+from polygen.language.library_calls import with_libraries, with_result_shapes
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.negative_subscripts import with_wrapped_subscripts
 from polygen.language.of_nothing import with_something_to_reduce
@@ -200,12 +202,20 @@ class _Text:
         kernel = with_beginnings(kernel, {d.id: d.statement for d in named})
         if self.keep_types:
             kernel = with_kept_types(kernel)
-        kernel = with_shapes(without_linear_subscripts(kernel), self.declared)
+        kernel = without_linear_subscripts(kernel)
+        if any(isinstance(call, LibraryCall) for call in kernel.calls):
+            kernel = with_libraries(with_known_shapes(kernel, self.declared))
+        kernel = with_shapes(kernel, self.declared)
         kernel = with_priorities(with_initial_values(kernel), self.priority)
         kernel = with_functions(without_left(kernel, statements), self.functions)
         verify(kernel)
         check_reduced(kernel)
         return kernel
+
+
+def with_known_shapes(kernel: Kernel, declared: Declared) -> Kernel:
+    """Return a kernel with the shapes that subscripts and routines of libraries tell."""
+    return with_result_shapes(with_shapes(kernel, declared, guessable=True))
 
 
 def _kept(instructions: object) -> Any:

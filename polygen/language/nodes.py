@@ -31,7 +31,7 @@ from polygen.language.expression_nodes import (
 from polygen.language.operations import find_operation
 from polygen.language.option_nodes import Option
 from polygen.language.refused import Refused
-from polygen.language.statement import Statement, Verbatim
+from polygen.language.statement import Library, Statement, Verbatim
 
 # A token is a string with a position; lark is imported only where the parser is built.
 _Token: TypeAlias = Any
@@ -45,6 +45,13 @@ class _Declared(NamedTuple):
 
     target: ex.Variable | ex.Subscript
     dtype: DType | None
+
+
+class _Word(NamedTuple):
+    """``trans_a="T"`` in a call of a library."""
+
+    name: _Token
+    text: str
 
 
 class Nodes(ExpressionNodes):
@@ -127,6 +134,47 @@ class Nodes(ExpressionNodes):
         reads = said.pop("reads", NO_NAMES)
         values = tuple(n.value for n in known)
         return Statement(values=values, verbatim=Verbatim(names, _unquoted(text), reads), **said)
+
+    def word(self, children: _Children) -> _Word:
+        return _Word(children[0], _unquoted(children[1]))
+
+    def library(self, children: _Children) -> Statement:
+        nodes, said = _said(children)
+        at = next(n for n, node in enumerate(nodes) if getattr(node, "type", None) == "ASSIGN")
+        operator, routine, *given = nodes[at:]
+        if operator != "=":
+            raise Refused(
+                f"'{operator}' updates what it assigns to, and a routine of a library assigns",
+                operator.start_pos,
+                "write '='; gemm, gemv and syrk add to what is there with beta=1",
+            )
+        if "atomicity" in said:
+            raise Refused("a call of a library is never atomic", routine.start_pos, "leave it out")
+        _check_copies(said, routine)
+        _check_no_barrier(said, routine)
+        named = [g for g in given if isinstance(g, Named | _Word)]
+        if named != given[len(given) - len(named) :]:
+            raise Refused(
+                "what has a name comes after the arrays",
+                named[0].name.start_pos,
+                'write library("gemm", a, b, alpha=2)',
+            )
+        if twice := [n for p, n in enumerate(named) if n.name in [m.name for m in named[:p]]]:
+            raise Refused(f"'{twice[0].name}' is said twice", twice[0].name.start_pos, "leave one")
+        declared = [node for node in nodes[:at] if isinstance(node, _Declared)]
+        numbers = [n for n in named if isinstance(n, Named)]
+        operands = given[: len(given) - len(named)]
+        return Statement(
+            tuple(n.target if isinstance(n, _Declared) else n for n in nodes[:at]),
+            (*operands, *(n.value for n in numbers)),
+            declared=tuple((ex.name_of(d.target), d.dtype) for d in declared),
+            library=Library(
+                _unquoted(routine),
+                tuple(n.name.value for n in numbers),
+                tuple((n.name.value, n.text) for n in named if isinstance(n, _Word)),
+            ),
+            **said,
+        )
 
     def instruction(self, children: _Children) -> Statement:
         nodes, said = _said(children)

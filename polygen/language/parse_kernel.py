@@ -42,6 +42,7 @@ from polygen.language.kernel_lines import (
     read_tag,
     read_temporary,
 )
+from polygen.language.library_calls import with_libraries
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.make_kernel import check_made
 from polygen.language.operations import defined_in_text
@@ -179,7 +180,7 @@ class _Parts:
             location=caller_location(),
         ).copy(tags=self.tags)
         kernel = without_linear_subscripts(kernel)
-        kernel = with_functions(kernel, self.functions.functions())
+        kernel = with_functions(with_libraries(kernel), self.functions.functions())
         symbols = self.functions.symbols()
         return with_symbols(kernel, symbols) if symbols else kernel
 

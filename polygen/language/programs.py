@@ -17,7 +17,9 @@ from polygen.errors import (
     did_you_mean,
 )
 from polygen.ir.in_notebook import InNotebook
+from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.offered import Offering
 from polygen.ir.public import public
 from polygen.ir.show import called_kernels, show_kernels
@@ -169,7 +171,7 @@ def merge(translation_units: Sequence[object]) -> TranslationUnit:
         found_here = _check_kernel("merge", part)
         kernels += [*called_kernels(found_here).values(), found_here]
     found = _together(kernels)
-    called = {call.function for kernel in found for call in kernel.calls}
+    called = {call.function for kernel in found for call in _own_calls(kernel)}
     tops = entrypoints | {kernel.name for kernel in found if kernel.name not in called}
     return TranslationUnit(found, frozenset(tops))
 
@@ -218,7 +220,9 @@ def link_all(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
         CallCycle: if kernels call each other in a circle.
         WrongArity, MalformedInstruction: if a call does not fit what it calls.
     """
-    calls = {n: [c.function for c in k.calls if c.function in kernels] for n, k in kernels.items()}
+    calls = {
+        n: [c.function for c in _own_calls(k) if c.function in kernels] for n, k in kernels.items()
+    }
     sorter, order = graphlib.TopologicalSorter(calls), list[str]()
     try:
         sorter.prepare()
@@ -239,6 +243,11 @@ def link_all(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
     for name in order:
         found[name] = _linked(kernels[name], {n: found[n] for n in calls[name]})
     return found
+
+
+def _own_calls(kernel: Kernel) -> list[KernelCall]:
+    """Return the calls of kernels, those of routines of libraries left out."""
+    return [call for call in kernel.calls if not isinstance(call, LibraryCall)]
 
 
 def _linked(kernel: Kernel, callees: Mapping[str, Kernel]) -> Kernel:

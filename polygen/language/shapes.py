@@ -10,6 +10,7 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import check_mentioned, excerpt
 from polygen.language.arguments import in_order
@@ -17,10 +18,15 @@ from polygen.language.kernel_data import Declared
 from polygen.language.layouts import with_order
 
 
-def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
+def with_shapes(kernel: Kernel, declared: Declared, *, guessable: bool = False) -> Kernel:
     """Return `kernel` with the shapes that are missing, guessed from the subscripts.
 
     An extent that only the array itself can tell becomes a new scalar argument.
+
+    Parameters:
+        kernel: its arrays may have no shapes.
+        declared: what the user declared.
+        guessable: leave those out of which only routines of libraries may tell the shape.
 
     Raises:
         ShapeNotFound: if the subscripts of an array do not determine its shape.
@@ -28,6 +34,8 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
     """
     given = (*kernel.arguments, *kernel.temporaries)
     lacking = [v.name for v in given if _lacks_shape(kernel, v)]
+    if guessable:
+        lacking = [name for name in lacking if _is_guessable(kernel, name)]
     if not lacking:
         return kernel
     if not kernel.substitutions and not kernel.calls:
@@ -54,9 +62,20 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
     return kernel.copy(arguments=in_order((*arguments, *new), declared), temporaries=temporaries)
 
 
+def _is_guessable(kernel: Kernel, name: str) -> bool:
+    """Tell whether an array has subscripts outside of calls of libraries, and is no result."""
+    if any(isinstance(w, LibraryCall) for w in kernel.writers.get(name, ())):
+        return False
+    others = (i for i in kernel.instructions if not isinstance(i, LibraryCall))
+    accesses = (access for insn in others for access in insn.accesses)
+    return any(isinstance(a, ex.Subscript) and ex.name_of(a) == name for a in accesses)
+
+
 def _guessed(kernel: Kernel, name: str) -> GuessedShape:
     """Return the shape of an array: what it needs to hold, also for kernels that are called."""
     for call in kernel.calls:
+        if isinstance(call, LibraryCall):
+            continue  # which may tell nothing, as long as it does not know its sizes
         if call.callee is None and name in call.read_names.union(call.written_names):
             raise ShapeNotFound(
                 f"the shape of '{name}' cannot be guessed: '{call.function}', which is called with "

@@ -28,6 +28,21 @@ class Verbatim:
 
 
 @dataclass(frozen=True, slots=True)
+class Library:
+    """``library("gemm", a, b, alpha=2, trans_a="T")``: what stands there beside the values.
+
+    Attributes:
+        routine: its name.
+        names: of the last of the statement's values, which are numbers.
+        options: what is said by words.
+    """
+
+    routine: str
+    names: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Statement(Said):
     """An instruction as written, and its options: nothing is filled in.
 
@@ -43,6 +58,7 @@ class Statement(Said):
         mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
             which assigns nothing; else empty.
         verbatim: what ``... code`` says, or None; the assignees are what that writes.
+        library: the routine of a library that it calls, or None; the values are what that is given.
         call: the kernel that it calls: the assignees, and the values, are what that is given.
         sweeps: whether the names of axes in the parts of arrays that it gives may be inames.
     """
@@ -56,6 +72,7 @@ class Statement(Said):
     where: SourceLocation | None = None
     mark: str = ""
     verbatim: Verbatim | None = None
+    library: Library | None = None
     call: str = ""
     sweeps: bool = False
 

@@ -48,12 +48,14 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Barrier, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, Strided, constant_axes, element_strides
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.show import called_kernels
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import is_on_axis
 from polygen.ir.verify import excerpt
 from polygen.lower.address import row_major_strides, simplify
 from polygen.lower.lanes import with_lane_axes, with_vectors
+from polygen.lower.library_functions import checked_library_call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,6 +131,9 @@ class _Maker:
         self._callee: Kernel = call.callee.without_rules
         self._index_dtype = index_dtype
         self._given = given_by(call)
+        self._element_type: DType | None = None
+        if isinstance(call, LibraryCall):
+            self._element_type = checked_library_call(kernel, full, call)
         self._arguments: list[tuple[Argument, Expression]] = []
         self._literals: dict[str, Expression] = {}
         self._weak: list[str] = []
@@ -145,10 +150,17 @@ class _Maker:
         function = with_lane_axes(functions.named(self._function()))
         if function.calls:
             function = with_functions(function, self._index_dtype, functions)
+        if isinstance(self._call, LibraryCall):  # the library is called instead
+            return self._made(function, parts)
         function = infer_types(with_plain_dependencies(function), self._index_dtype)
         function = with_explicit_types(function, self._index_dtype)
-        function = with_vectors(function)
-        return self._call.copy(
+        return self._made(with_vectors(function), parts)
+
+    def _made(self, function: Kernel, parts: tuple[str, ...]) -> KernelCall:
+        call = self._call
+        if isinstance(call, LibraryCall):
+            call = call.copy(names=tuple([argument.name for argument, _ in self._arguments]))
+        return call.copy(
             callee=function,
             arguments=tuple([value for _, value in self._arguments]),
             parts=tuple([self._full.instructions_by_id[i] for i in parts]),
@@ -197,6 +209,8 @@ class _Maker:
             if is_on_axis(tag):
                 raise self._refused(f"its iname '{iname}' is tagged {tag}")
         for insn in callee.instructions:
+            if isinstance(insn, LibraryCall):
+                raise self._refused(f"it calls a library, '{insn.id}', for which launches end")
             if isinstance(insn, Barrier):
                 raise self._refused(f"it has a barrier, '{insn.id}'")
         for temporary in callee.temporaries:
@@ -215,6 +229,10 @@ class _Maker:
 
     def _add_number(self, argument: ValueArg, value: Expression) -> None:
         name = argument.name
+        if self._element_type is not None and name not in sizes(self._callee):
+            argument = ValueArg(name, self._element_type)
+            if isinstance(value, int | float | complex):
+                value = ex.converted(self._element_type.name, value)
         kind = type_of(value, kinds(self._full))
         if argument.dtype is not None and not can_assign(kind, argument.dtype):
             raise TypeMismatch(

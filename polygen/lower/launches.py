@@ -19,6 +19,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
@@ -167,10 +168,10 @@ def _held(iname: str, bounds: Bounds, *, exact: bool) -> isl.Set:
 
 
 def has_global_barrier(node: TreeNode) -> bool:
-    """Tell whether everyone waits for everyone at `node` or inside it."""
+    """Tell whether everyone waits for everyone at `node` or inside it: calls of libraries wait."""
     if isinstance(node, LoopNode):
         return any(has_global_barrier(child) for child in node.children)
-    return isinstance(node, BarrierNode) and node.everyone
+    return (isinstance(node, BarrierNode) and node.everyone) or isinstance(node, LibraryCall)
 
 
 def host_parts(nodes: Sequence[TreeNode]) -> Iterator[LoopNode | tuple[TreeNode, ...]]:
@@ -185,5 +186,7 @@ def host_parts(nodes: Sequence[TreeNode]) -> Iterator[LoopNode | tuple[TreeNode,
             launch = []
         if isinstance(node, LoopNode):
             yield node
+        elif isinstance(node, LibraryCall):  # which is a launch of its own
+            yield (node,)
     if launch:
         yield tuple(launch)

@@ -46,7 +46,8 @@ from polygen.lower.dead_accumulators import without_unread
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
 from polygen.lower.lanes import known_multiples, with_lane_axes, with_lane_loops, with_vectors
-from polygen.lower.launches import Axis, grid_of, host_parts
+from polygen.lower.launches import Axis, grid_of, has_global_barrier, host_parts
+from polygen.lower.library_functions import library_functions
 from polygen.lower.lifetimes import carries
 from polygen.lower.program import (
     Block,
@@ -183,7 +184,7 @@ def _host_loops(tree: Sequence[TreeNode]) -> frozenset[str]:
         if isinstance(node, LoopNode):
             inner = _host_loops(node.children)
             found |= inner
-            if inner or any(isinstance(c, BarrierNode) and c.everyone for c in node.children):
+            if inner or any(map(has_global_barrier, node.children)):
                 found.add(node.iname)
     return frozenset(found)
 
@@ -237,6 +238,7 @@ class _Host:
             shared_vectors=shared_vectors(self._kernel),
             tables=tuple(t for t in self._kernel.temporaries if t.read_only),
             functions=tuple(self._functions()),
+            libraries=library_functions(self._kernel),
             preambles=self._kernel.preambles,
             multiples=known_multiples(self._kernel, known),
             bounding=bounding(self._kernel),

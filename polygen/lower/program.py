@@ -276,6 +276,25 @@ class HostLoop:
 HostNode: TypeAlias = Launch | HostLoop
 
 
+@dataclass(frozen=True, slots=True)
+class LibraryFunction:
+    """A function that calls a routine of a numerical library.
+
+    Attributes:
+        name: its name.
+        arguments: what it takes: sizes, numbers, and arrays with their strides.
+        routine: the routine.
+        options: what is said to it by words.
+        dtype: the type of the elements.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    routine: str
+    options: tuple[tuple[str, str], ...]
+    dtype: DType
+
+
 @dataclass(frozen=True)
 class LoopProgram:
     """A lowered kernel.
@@ -297,6 +316,7 @@ class LoopProgram:
         preambles: what its source begins with: a target, a key and a text each.
         bounding: the temporaries that bound loops.
         functions: what it calls, those first that others call; each is a launch without axes.
+        libraries: the functions that call libraries for it.
     """
 
     name: str
@@ -310,6 +330,7 @@ class LoopProgram:
     tables: tuple[TemporaryVariable, ...] = ()
     shared_vectors: frozenset[str] = frozenset()
     functions: tuple[LoopProgram, ...] = ()
+    libraries: tuple[LibraryFunction, ...] = ()
     preambles: tuple[tuple[str, str, str], ...] = ()
     multiples: Mapping[str, int] = field(default_factory=new_dict)
     bounding: frozenset[str] = frozenset()

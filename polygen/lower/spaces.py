@@ -17,6 +17,7 @@ from polygen.errors import UninitializedRead, UnorderedAccess
 from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.launches import host_parts
@@ -96,7 +97,7 @@ def _waits(node: TreeNode) -> bool:
     """Tell whether the whole grid waits at a node, or inside of it."""
     if isinstance(node, LoopNode):
         return any(map(_waits, node.children))
-    return isinstance(node, BarrierNode) and node.everyone
+    return (isinstance(node, BarrierNode) and node.everyone) or isinstance(node, LibraryCall)
 
 
 def _homes(

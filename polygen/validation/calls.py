@@ -15,6 +15,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import KernelCall, first_element
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Strided
+from polygen.ir.library_call import LibraryCall
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.polynomial import Polynomial, constant, of_atom, plus, times
@@ -49,6 +50,8 @@ class _Check:
         self._values = copy.values
 
     def run(self, name: str, arguments: tuple[Expression, ...]) -> None:
+        if isinstance(self._insn, LibraryCall):
+            self._check_library(name, self._insn)
         if name != self._function.name:
             raise self._refused(f"'{name}' is called instead of '{self._function.name}'")
         parameters = self._function.arguments
@@ -69,6 +72,18 @@ class _Check:
         names = {ex.name_of(p) for p in self._insn.arguments if isinstance(p, ex.SubArrayRef)}
         if not names.issuperset(self._insn.written_names):
             raise self._refused("a part of an array that is written is not given")
+
+    def _check_library(self, name: str, insn: LibraryCall) -> None:
+        """Check that a function of this name calls the routine, for the type of the arrays."""
+        known = [f for f in self._view.program.libraries if f.name == name]
+        types = [a.dtype for a in self._function.arguments if isinstance(a, GlobalArg)]
+        if not (
+            len(known) == 1
+            and (known[0].routine, known[0].options) == (insn.function, insn.options)
+            and known[0].arguments == self._function.arguments
+            and known[0].dtype in types
+        ):
+            raise self._refused(f"'{name}' does not call {insn.function} as it should")
 
     def _check_part(
         self,

@@ -15,6 +15,7 @@ from polygen.ir.kernel import Kernel
 from polygen.lower.program import (
     Assign,
     Block,
+    Call,
     Declare,
     HostLoop,
     HostNode,
@@ -86,6 +87,7 @@ def _block(block: Block, rule: Rule) -> Block:
 def where(kind: type[Node], change: Rule, name: str = "") -> Edit:
     """Return what changes all nodes of a kind; those with a name if one is given."""
     named = {Assign: "insn_id", Verbatim: "insn_id", Loop: "iname", Declare: "name"}
+    named[Call] = "insn_id"
 
     def rule(node: Node) -> tuple[Node, ...]:
         if isinstance(node, kind) and (not name or getattr(node, named[kind]) == name):

@@ -13,6 +13,7 @@ from polygen.ir.callables import Symbol, UserFunction, checked_functions, user_f
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.names import check_function_name
 from polygen.language.operations import operation_names
 from polygen.proof import Rearranged
@@ -48,7 +49,7 @@ def _with_calls(kernel: Kernel, old: str, new: str) -> Kernel:
 
     def instruction(insn: Instruction) -> Instruction:
         insn = insn.map_expressions(changed)
-        if not isinstance(insn, KernelCall):
+        if not isinstance(insn, KernelCall) or isinstance(insn, LibraryCall):
             return insn
         name = new if insn.function == old else insn.function
         if insn.callee is not None:

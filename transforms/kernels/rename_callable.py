@@ -6,6 +6,7 @@ from typing import overload
 
 from polygen.errors import NameTaken, UnknownFunction, did_you_mean
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.public import public
 from polygen.language.programs import TranslationUnit
 from polygen.source import caller_location
@@ -98,6 +99,8 @@ def _functions(kernel: Kernel) -> set[str]:
     """Return the names of a kernel, of what it calls, and of what these call."""
     found = {kernel.name, *(f.name for f in _renamed_callable.user_functions(kernel))}
     for call in kernel.calls:
+        if isinstance(call, LibraryCall):
+            continue
         found.add(call.function)
         found |= set() if call.callee is None else _functions(call.callee)
     return found

@@ -23,6 +23,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.fetches import FETCHES
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.names import check_function_name
 from polygen.ir.remembered import per_kernel
 from polygen.ir.show import called_kernels
@@ -156,7 +157,8 @@ def linked(kernel: Kernel, kernels: Mapping[str, Kernel]) -> Kernel:
     Raises:
         WrongArity, MalformedInstruction: if a call does not fit what it calls.
     """
-    if all(call.callee == kernels.get(call.function, call.callee) for call in kernel.calls):
+    calls = [call for call in kernel.calls if not isinstance(call, LibraryCall)]
+    if all(call.callee == kernels.get(call.function, call.callee) for call in calls):
         return kernel
     for name in kernels:
         _check_name(kernel, name)
@@ -165,7 +167,9 @@ def linked(kernel: Kernel, kernels: Mapping[str, Kernel]) -> Kernel:
         instructions=tuple(
             [
                 checked(insn, kernels[insn.function], refusal(kernel, insn))
-                if isinstance(insn, KernelCall) and insn.function in kernels
+                if isinstance(insn, KernelCall)
+                and not isinstance(insn, LibraryCall)
+                and insn.function in kernels
                 else insn
                 for insn in kernel.instructions
             ]
@@ -173,10 +177,10 @@ def linked(kernel: Kernel, kernels: Mapping[str, Kernel]) -> Kernel:
     )
     _check_names(kernel)
     _check_arrays(kernel)
-    return _typed(kernel)
+    return with_declared_types(kernel)
 
 
-def _typed(kernel: Kernel) -> Kernel:
+def with_declared_types(kernel: Kernel) -> Kernel:
     """Return a kernel whose arrays have the types that kernels declare which get parts of them.
 
     Raises:
@@ -254,7 +258,7 @@ def _check_names(kernel: Kernel) -> None:
     """Check that the kernels in a kernel have names of their own."""
     found: dict[str, Kernel] = {}
     for call in kernel.calls:
-        if call.callee is None:
+        if call.callee is None or isinstance(call, LibraryCall):
             continue
         for name, callee in (*called_kernels(call.callee).items(), (call.function, call.callee)):
             if found.setdefault(name, callee) != callee or name == kernel.name:
@@ -303,6 +307,8 @@ def functions_of(kernel: Kernel) -> Iterator[Kernel]:
     """Yield what the functions are made of that a kernel calls; those first that others call."""
     found: dict[Kernel, None] = {}
     for insn in kernel.instructions:
+        if isinstance(insn, LibraryCall):
+            continue
         if isinstance(insn, KernelCall) and insn.parts and insn.callee is not None:
             found |= dict.fromkeys((*functions_of(insn.callee), insn.callee))
     yield from found

@@ -15,6 +15,7 @@
         "fine",
 @each limit@        @message@,
 @each condition@        @message@,
+@each failure@        @message@,
     };
     int const count = (int) (sizeof messages / sizeof messages[0]);
     return status >= 0 && status < count ? messages[status] : "there is no memory";

@@ -13,7 +13,7 @@ char const *@name@_message(int status);
 @each memory@int64_t @name@_elements_@a@(@size_parameters@);
 
 /* Checks the sizes, provides memory for temporaries, and runs the kernel.
-   Returns 0, or the number of what is wrong; then, nothing has run. */
+@runs@
 int @name@_run(@parameters@);
 
 /* The kernel itself, in @name@.c: nothing is checked, and temporaries come last. */

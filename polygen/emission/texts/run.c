@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "@name@.h"
+@library@
 
 @definitions@
 /* Under a name that no argument has. */

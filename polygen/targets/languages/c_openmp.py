@@ -218,4 +218,5 @@ C_OPENMP = Target(
     unroll=_unroll,
     asks_in_turn=True,
     runs_host=True,
+    has_libraries=True,
 )

@@ -251,6 +251,7 @@ class Target:
             iterations, or None if that is no constant.
         asks_in_turn: whether conditions that are seldom asked cost less than to ask all of them:
             on a processor, which guesses right what is hardly ever so; branches part work items.
+        has_libraries: whether its functions can call numerical libraries.
         runs_host: whether its functions run loops around launches, and all launches, themselves.
     """
 
@@ -340,6 +341,7 @@ class Target:
     unroll: Callable[[int | None], str] = lambda _: "#pragma unroll"
     asks_in_turn: bool = False
     runs_host: bool = False
+    has_libraries: bool = False
 
     @property
     def global_qualifier(self) -> str:

@@ -19,6 +19,7 @@ from polygen.lower.program import (
     HostLoop,
     HostNode,
     Launch,
+    LibraryFunction,
     LoopProgram,
 )
 from polygen.targets.expressions.helper_functions import (
@@ -36,6 +37,12 @@ from polygen.targets.programs.launches import (
     launches_of,
     local_size_of,
     written_in,
+)
+from polygen.targets.programs.library_calls import (
+    library_beginning,
+    library_helpers,
+    library_lines,
+    written_arrays,
 )
 from polygen.targets.programs.nodes import hoist_local
 from polygen.targets.programs.program import DeviceFunction, Program
@@ -104,12 +111,14 @@ def print_program(program: LoopProgram, target: Target) -> Program:
             groups = program.options.resident_groups
             head = target.function_head(local_size_of(launch), groups)
             printer.kernel(launch, head, waits=function.waits)
+    libraries = program.libraries
     called = [_called(function, target, expressions) for function in program.functions]
-    begin = _registered(program, target)
+    called += [_library_call(n, f, printer, expressions) for n, f in enumerate(libraries, 1)]
+    begin = [*_registered(program, target), *library_beginning(libraries)]
     if program.options.contract == "off":
         begin.insert(0, target.type_lines["uncontracted"])
     lines, helpers = _preamble(target, expressions)
-    texts = [*helpers, *called, *printer.functions]
+    texts = [*helpers, *library_helpers(program), *called, *printer.functions]
     if target.math_of_vectors is not None:
         lines += target.math_of_vectors(texts)
     source = "\n\n".join([*begin, *lines, *texts]) + "\n"
@@ -129,6 +138,19 @@ def _called(program: LoopProgram, target: Target, expressions: ExpressionPrinter
     printer.host_function(program, program.arguments, f"{target.helper_prefix} void ")
     expressions.uses.add(own.uses)
     return printer.functions[0]
+
+
+def _library_call(
+    number: int,
+    function: LibraryFunction,
+    printer: _FunctionPrinter,
+    expressions: ExpressionPrinter,
+) -> str:
+    """Return a function that calls a library."""
+    dtype = expressions.element_type(function.dtype, None)
+    parameters = printer.parameters(function.arguments, written_arrays(function))
+    lines = [f"    {line}" for line in library_lines(number, function, dtype)]
+    return _function(f"static inline void {function.name}", parameters, lines)
 
 
 # --- functions
@@ -181,7 +203,7 @@ class _FunctionPrinter:
             beginning.line(1, self._target.launch_begin)
         if beginning.lines:
             beginning.line(0, "")
-        parameters = self._parameters(launch.arguments, written_in(body), exchanged_in(body))
+        parameters = self.parameters(launch.arguments, written_in(body), exchanged_in(body))
         if self._target.shared_end and is_used_by_all(shared):
             statements.line(1, self._target.shared_end)
         lines = beginning.lines + statements.lines
@@ -235,13 +257,13 @@ class _FunctionPrinter:
         if beginning.lines:
             beginning.line(0, "")
         head = (head or self._target.function_head((), 0)) + program.name
-        parameters = self._parameters(arguments, written)
+        parameters = self.parameters(arguments, written)
         self.functions.append(_function(head, parameters, beginning.lines + statements.lines))
 
     def _team(self, statements: StatementPrinter, program: LoopProgram) -> bool:
         """Print the program as what a team of threads executes; not if that is not worth it."""
         loops = loops_of_team(program.host, self._expressions.is_index)
-        if self._target.team is None or not loops:
+        if self._target.team is None or not loops or program.libraries:
             return False
         threads = [Threads(together(statements, n)[0], self._expressions) for n in loops]
         counters = counters_of(program.host)
@@ -281,12 +303,19 @@ class _FunctionPrinter:
             if alone:
                 statements.line(depth, self._target.team_waits)
 
-    def _parameters(
+    def parameters(
         self,
         arguments: tuple[Argument, ...],
         written: frozenset[str],
         exchanged: frozenset[str] = NO_NAMES,
     ) -> list[str]:
+        """Return the declarations of what a function takes.
+
+        Parameters:
+            arguments: in order.
+            written: those that it writes.
+            exchanged: those that other work items write meanwhile.
+        """
         # One that may overlap others may overlap all that the caller passes.
         apart = not any(isinstance(a, GlobalArg) and a.may_alias for a in arguments)
         alone = passed_for(a for a in arguments if a.name not in exchanged)

@@ -199,13 +199,17 @@ def compiled_library(
     options: tuple[str, ...] = (),
     kernel: str | None = None,
     functions: Sequence[str] = (),
+    linked: tuple[str, ...] = (),
 ) -> bytes:
     """Return a shared library of several C sources, and headers, by their names.
 
-    Parameters and errors are those of `load_library`.
+    Other parameters, and errors, are those of `load_library`.
+
+    Parameters:
+        linked: what it is linked with: arguments of the linker.
     """
     compiler = find_compiler()
-    binary = _compile(compiler, texts, options, kernel)
+    binary = _compile(compiler, texts, options, kernel, linked)
     why_not = why_not_a_library(binary, functions)
     if why_not is not None:
         raise _left(compiler, why_not, options, kernel)
@@ -213,14 +217,18 @@ def compiled_library(
 
 
 def _compile(
-    compiler: Compiler, texts: Mapping[str, str], options: tuple[str, ...], kernel: str | None
+    compiler: Compiler,
+    texts: Mapping[str, str],
+    options: tuple[str, ...],
+    kernel: str | None,
+    linked: tuple[str, ...] = (),
 ) -> bytes:
     with temporary_files(), tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         result = Path(folder, "kernel.so")
         for name, text in texts.items():
             Path(folder, name).write_text(text, encoding="utf-8")
         sources = [str(Path(folder, name)) for name in texts if name.endswith(".c")]
-        command = (*compiler.command, *FLAGS, *options, "-o", str(result), *sources, "-lm")
+        command = (*compiler.command, *FLAGS, *options, "-o", str(result), *sources, *linked, "-lm")
         finished = _run(command, TMPDIR=folder)  # the compiler's own go with ours
         if finished.returncode == 0:
             if not result.is_file():

@@ -12,6 +12,7 @@ from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.dtype import DType
 from polygen.runtime.backends.c.c_compiler import load_library
 from polygen.runtime.backends.c.call_slots import with_slots
+from polygen.runtime.backends.c.numerical_libraries import addresses_of, checked_calls
 from polygen.targets.programs.program import Program
 
 CFunction: TypeAlias = Any  # ctypes creates the class of a library's functions at run time
@@ -63,21 +64,33 @@ def load_function(program: Program) -> CFunction:
 
 
 def load(program: Program) -> ctypes.CDLL:
-    """Compile a C program and return it, loaded.
+    """Compile a C program and return it, loaded, with the numerical libraries that it calls.
 
     Raises:
         NoCompiler: if there is no compiler.
         CompilationFailed: if it does not accept the source, or the kernel's build options.
+        NoLibrary: if it calls numerical libraries, and SciPy, which brings them, is not installed.
     """
-    name = program.loop_program.name
-    return load_library(with_slots(program), program.compiler_options, name, [name])
+    name, source, options = program.loop_program.name, with_slots(program), program.compiler_options
+    if not program.loop_program.libraries:
+        return load_library(source, options, name, [name])
+    routines = addresses_of(program.loop_program)
+    names = [name, f"{name}_bind", _status_of(name)]
+    library = load_library(source, ("-DPG_BIND", *options), name, names)
+    library[f"{name}_bind"](routines)
+    return library
+
+
+def _status_of(name: str) -> str:
+    return f"{name}_library_status"
 
 
 def function_of(library: ctypes.CDLL, program: Program) -> CFunction:
     """Return the function of a C program, which takes addresses and numbers.
 
     Those of global temporaries come last: see
-    `polygen.runtime.arrays.global_temporaries.with_memory`.
+    `polygen.runtime.arrays.global_temporaries.with_memory`.  Where it calls numerical libraries,
+    it raises what these say.
 
     Raises:
         WrongArgumentType: if a scalar argument is of a type that Python cannot pass.
@@ -86,7 +99,10 @@ def function_of(library: ctypes.CDLL, program: Program) -> CFunction:
     function: CFunction = library[program.loop_program.name]
     function.argtypes = [_ctype(argument) for argument in program.arguments]
     function.restype = None
-    return function
+    if not program.loop_program.libraries:
+        return function
+    status = library[_status_of(program.loop_program.name)]
+    return checked_calls(function, status, program.loop_program)
 
 
 def _ctype(argument: Argument) -> Any:

@@ -51,7 +51,12 @@ def _from_slot(k: int, argument: Any) -> str:
 
 
 def has_slots(program: Program) -> bool:
-    """Tell whether all arguments of a program can be in slots."""
+    """Tell whether all arguments of a program can be in slots.
+
+    What calls numerical libraries does without: somebody has to look at what these say.
+    """
+    if program.loop_program.libraries:
+        return False
     scalars = [a for a in program.arguments if not isinstance(a, GlobalArg)]
     if len(program.arguments) > MOST_SLOTS:
         return False

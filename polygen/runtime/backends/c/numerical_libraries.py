@@ -1,0 +1,132 @@
+"""BLAS and LAPACK for C: the addresses of SciPy's routines, and errors for what they report."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+from polygen.errors import (
+    LibraryLayout,
+    LibraryTooLarge,
+    NoLibrary,
+    NotPositiveDefinite,
+    OutOfMemory,
+    SingularMatrix,
+    UserError,
+)
+from polygen.lower.program import LibraryFunction, LoopProgram
+from polygen.source import caller_location
+from polygen.targets.programs.library_calls import library_names
+
+_MODULES = ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack")
+_NAME: Any = ctypes.pythonapi.PyCapsule_GetName
+_NAME.restype, _NAME.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_POINTER: Any = ctypes.pythonapi.PyCapsule_GetPointer
+_POINTER.restype, _POINTER.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def addresses_of(program: LoopProgram) -> Any:
+    """Return the addresses of the routines that a program calls, in the order of `library_names`.
+
+    Raises:
+        NoLibrary: if SciPy is not installed, or has not one of them.
+    """
+    found = [_address(name) for name in library_names(program)]
+    return (ctypes.c_void_p * len(found))(*found)
+
+
+def _address(name: str) -> int:
+    for module in _MODULES:
+        capsules = _capsules(module)
+        if name in capsules:
+            signature: bytes = _NAME(capsules[name])
+            if not re.search(rb"\bint \*", signature):
+                raise _lacking(f"SciPy's {name} counts with integers of another width")
+            address: int = _POINTER(capsules[name], signature)
+            return address
+    raise _lacking(f"SciPy has no routine {name}")
+
+
+def _capsules(module: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = importlib.import_module(module).__pyx_capi__
+    except ImportError:
+        raise _lacking("SciPy is not installed") from None
+    return found
+
+
+def _lacking(why: str) -> NoLibrary:
+    return NoLibrary(
+        f"a kernel that calls BLAS or LAPACK on C takes them from SciPy, and {why}",
+        where=caller_location(),
+        remedy="pip install 'polygen[blas]'; or make loops of the call: inline_callable_kernel",
+    )
+
+
+def checked_calls(
+    function: Callable[..., None], status: Any, program: LoopProgram
+) -> Callable[..., None]:
+    """Return a function that raises an error where a call of a library in it failed.
+
+    Parameters:
+        function: runs a program.
+        status: says what failed in it on this thread: see `library_calls`.
+        program: the program.
+    """
+    status.restype, status.argtypes = None, [ctypes.c_void_p]
+
+    def run(*values: Any) -> None:
+        function(*values)
+        found = (ctypes.c_int * 3)()
+        status(found)
+        number, why, info = found
+        if number:
+            raise _error(program.libraries[number - 1], program.name, why, info)
+
+    return run
+
+
+def _error(function: LibraryFunction, kernel: str, why: int, info: int) -> UserError:
+    where = f"{function.routine} in kernel '{kernel}'"
+    kind, what, remedy = _ERRORS[why]
+    array = _ARRAYS[info] if why == _LAYOUT else ""
+    return kind(
+        f"{where} {what.format(info=info, array=array)}", where=caller_location(), remedy=remedy
+    )
+
+
+_LAYOUT = 1
+_ARRAYS = ("first operand", "second operand", "result")
+_ERRORS: dict[int, tuple[type[UserError], str, str]] = {
+    _LAYOUT: (
+        LibraryLayout,
+        "is given an array, its {array}, that lies in memory as no library takes it: along one "
+        "axis, neighbours have to lie side by side (and what is taken as a conjugate transpose of "
+        "complex numbers has to lie as the result does)",
+        "pass a copy: numpy.ascontiguousarray(a)",
+    ),
+    2: (
+        LibraryTooLarge,
+        "is given an array with more than 2147483647 elements along an axis",
+        "pass smaller arrays: the library counts with 32 bits",
+    ),
+    3: (
+        SingularMatrix,
+        "found a pivot of 0, at {info} (counted from 0): the matrix is singular",
+        "pass a matrix that has an inverse",
+    ),
+    4: (
+        NotPositiveDefinite,
+        "found that the leading minor of {info} rows is not positive: the matrix is not positive "
+        "definite",
+        "pass a symmetric, positive definite matrix; is the right half filled (uplo)?",
+    ),
+    5: (
+        OutOfMemory,
+        "needs memory for a copy of its matrix, and there is not as much",
+        "pass smaller arrays",
+    ),
+}
