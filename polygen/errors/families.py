@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Self
 
 
@@ -10,7 +11,8 @@ class PolygenError(Exception):
 
     Parameters:
         what: one or two sentences: what was asked, and why it cannot be.
-        where: the place in the user's own file, or None when it is not known.
+        where: the place in the user's own file, or None when it is not known.  If it has a method
+            `excerpt`, that returns lines of the file to show.
         excerpt: lines of text (a kernel, an instruction) with the culprit marked.
         remedy: what would work instead.
     """
@@ -37,6 +39,8 @@ class PolygenError(Exception):
         lines = [self.what]
         if self.where is not None:
             lines.append(f"  at {self.where}")
+            read: Callable[[], Iterable[str]] = getattr(self.where, "excerpt", tuple)
+            lines += [f"  | {line}" for line in read()]
         if self.excerpt:
             lines += [f"  | {line}" for line in self.excerpt.splitlines()]
         if self.remedy:

@@ -32,6 +32,7 @@ from polygen.ir.verify import verify
 from polygen.language.domains import check_loops
 from polygen.language.functions import FunctionLines, read_preamble, with_functions, with_symbols
 from polygen.language.isl_text import read_set
+from polygen.language.kernel_assembly import check_made
 from polygen.language.kernel_lines import (
     read_argument,
     read_instruction,
@@ -43,7 +44,6 @@ from polygen.language.kernel_lines import (
     read_temporary,
 )
 from polygen.language.linear import without_linear_subscripts
-from polygen.language.make_kernel import check_made
 from polygen.language.operations import defined_in_text
 from polygen.language.parser import parse_expression, parse_rule
 from polygen.language.programs import TranslationUnit, link_all
