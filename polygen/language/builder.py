@@ -9,7 +9,13 @@ from typing import Any, TypeAlias, cast
 
 import islpy as isl
 
-from polygen.errors import InvalidArgument, MalformedInstruction, NameTaken, did_you_mean
+from polygen.errors import (
+    InvalidArgument,
+    MalformedInstruction,
+    NameTaken,
+    PolygenError,
+    did_you_mean,
+)
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
@@ -544,10 +550,20 @@ class Builder:
             said = replace(said, priorities=(*self._blocks.nests, *said.priorities))
             loops = tuple(dict.fromkeys(self._inames.values()))
             declared = read_kernel_data([*self._variables.values(), "..."])
-            return assemble(Written(self._statements), loops, declared, said)
+            made = assemble(Written(self._statements), loops, declared, said)
+            other = {name: like for name, like in self._owned.items() if name != like}
+            known = {*made.inames, *made.variables}
+            return made.copy(written_names={n: w for n, w in other.items() if n in known})
 
-    def _at(self, location: _Place) -> Any:
-        return written_at(_place(location) or self._where)
+    @contextmanager
+    def _at(self, location: _Place) -> Generator[None]:
+        """Let errors show a place, and names as they were asked for."""
+        try:
+            with written_at(_place(location) or self._where):
+                yield
+        except PolygenError as error:
+            error.with_names({name: name for name in self._mentioned} | self._owned)
+            raise
 
 
 def _checked_options(name: str, options: dict[str, Any]) -> KernelOptions:

@@ -300,7 +300,7 @@ def _difference(left: Expression, right: Expression) -> Expression:
     return _sum(left, cast("Expression", -cast("Any", right)) if is_number else ex.negated(right))
 
 
-def _product(left: Expression, right: Expression) -> Expression:
+def _product(left: Any, right: Expression) -> Expression:
     """Return ``left*right``; ``a*b*c`` is one product, as in text; ``-a*b`` is not."""
     is_joined = isinstance(left, ex.Product) and type(left.children[0]) is not int
     return ex.product_of(*(left.children if is_joined else (left,)), right)

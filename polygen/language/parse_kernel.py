@@ -30,7 +30,13 @@ from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import verify
 from polygen.language.domains import check_loops
-from polygen.language.functions import FunctionLines, read_preamble, with_functions, with_symbols
+from polygen.language.functions import (
+    FunctionLines,
+    read_preamble,
+    read_text,
+    with_functions,
+    with_symbols,
+)
 from polygen.language.isl_text import read_set
 from polygen.language.kernel_assembly import check_made
 from polygen.language.kernel_lines import (
@@ -153,6 +159,7 @@ class _Parts:
     options: Options = field(default_factory=Options)
     functions: FunctionLines = field(default_factory=FunctionLines)
     preambles: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    written_names: dict[str, str] = field(default_factory=new_dict)
 
     def kernel(self) -> Kernel:
         if not self.name:
@@ -176,6 +183,7 @@ class _Parts:
             options=self.options,
             preambles=tuple(self.preambles),
             derived_sizes=tuple(self.derived_sizes),
+            written_names=self.written_names,
             location=caller_location(),
         ).copy(tags=self.tags)
         kernel = without_linear_subscripts(kernel)
@@ -259,6 +267,10 @@ class _Parts:
     def add_claim(self, line: str) -> None:
         self.claims.append(read_claim(line))
 
+    def add_written_name(self, line: str) -> None:
+        name, _, called = line.partition(":")
+        self.written_names[name] = read_text(line, called.strip())
+
     def add_option(self, line: str) -> None:
         self.options = read_option(line, self.options)
 
@@ -279,6 +291,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "PREAMBLES": _Parts.add_preamble,
     "CLAIMS": _Parts.add_claim,
     "OPTIONS": _Parts.add_option,
+    "NAMES": _Parts.add_written_name,
 }
 
 

@@ -106,7 +106,7 @@ def _call(call: ex.Call, within: str, level: int) -> Expression:
     return walk.rebuild(call, given)
 
 
-def _named(over: object) -> object:
+def _named(over: Any) -> Any:
     """Return what names the loop that is reduced over, if it stands for one."""
     return ex.Variable(over.iname) if isinstance(over, Loop) else tree_of(over)
 
