@@ -48,10 +48,13 @@ def _checked(function: Callable[_P, _R], left_out: frozenset[str]) -> Callable[_
     interface = _Interface(function, left_out)
 
     @functools.wraps(function)
-    @in_users_names
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         interface.check(args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except PolygenError as error:
+            _show_as_written(error, (*args, *kwargs.values()))
+            raise
 
     return checked
 
@@ -67,13 +70,17 @@ def in_users_names(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*args, **kwargs)
         except PolygenError as error:
-            for value in (*args, *kwargs.values()):
-                names: Mapping[str, str] | None = getattr(value, "names_in_errors", None)
-                if names:
-                    error.with_names(names)
+            _show_as_written(error, args)
             raise
 
     return speaking
+
+
+def _show_as_written(error: PolygenError, given: Iterable[object]) -> None:
+    for value in given:
+        names: Mapping[str, str] | None = getattr(value, "names_in_errors", None)
+        if names:
+            error.with_names(names)
 
 
 _Made = TypeVar("_Made")

@@ -41,6 +41,7 @@ from polygen.language.kernel_data import read_kernel_data
 from polygen.language.loop_ranges import LoopRange, is_data
 from polygen.language.operations import find_operation, operation_names
 from polygen.language.parser import parse_statement
+from polygen.language.said import Said
 from polygen.language.statement import Statement
 from polygen.language.trees import readable, readable_alone
 from polygen.source import SourceLocation, caller_location, written_at
@@ -156,9 +157,16 @@ class Builder:
         bound = readable_alone(given)
         if not is_data(bound):
             return bound
-        kept = self.declare(TemporaryVariable(self.name(f"{like}_{side}")))
-        self.assign(kept, bound)
-        return kept.expression
+        kept = self.declare(TemporaryVariable(self.name(f"{like}_{side}"))).expression
+        around = self._blocks.said()
+        if around is None or not around.predicates:
+            self._add(Statement((kept,), (bound,)))
+            return kept
+        # The loop is there where the conditions do not hold, too, and has no iterations.
+        met = _all_of(around.predicates)
+        outside = replace(around, predicates=(), guards=())
+        self._add(Statement((kept,), (ex.If(met, bound, 0),)), outside)
+        return kept
 
     @public_but("domain")
     def domain(
@@ -518,8 +526,8 @@ class Builder:
         with self._at(location):
             return self._add(parse_statement(text))
 
-    def _add(self, said: Statement) -> str:
-        around = self._blocks.said()
+    def _add(self, said: Statement, around: Said | None = None) -> str:
+        around = around or self._blocks.said()
         if around is not None:
             reduced = _reduced(said) if around.more_inames else NO_NAMES
             said = said.inside(replace(around, more_inames=around.more_inames - reduced))
@@ -612,10 +620,11 @@ def _is_argument(variable: Argument | TemporaryVariable) -> bool:
 
 def _condition(conditions: tuple[Any, ...]) -> Expression | None:
     """Return one condition for several that all have to hold; None for none."""
-    found = tuple(map(readable_alone, conditions))
-    if len(found) > 1:
-        return ex.LogicalAnd(found)
-    return found[0] if found else None
+    return _all_of(tuple(map(readable_alone, conditions))) if conditions else None
+
+
+def _all_of(conditions: tuple[Expression, ...]) -> Expression:
+    return ex.LogicalAnd(conditions) if len(conditions) > 1 else conditions[0]
 
 
 def _reduced(said: Statement) -> frozenset[str]:

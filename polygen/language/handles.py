@@ -19,7 +19,7 @@ from polygen.errors import InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.ir.reduction import facts_of
-from polygen.ir.show_expression import show_expression
+from polygen.ir.show_expression import is_negated, show_expression
 from polygen.source import caller_location
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def _difference(left: Expression, right: Expression) -> Expression:
 
 def _product(left: Any, right: Expression) -> Expression:
     """Return ``left*right``; ``a*b*c`` is one product, as in text; ``-a*b`` is not."""
-    is_joined = isinstance(left, ex.Product) and type(left.children[0]) is not int
+    is_joined = isinstance(left, ex.Product) and not is_negated(left)
     return ex.product_of(*(left.children if is_joined else (left,)), right)
 
 
