@@ -442,7 +442,8 @@ class Builder:
         """Return a new loop for a reduction, and what is reduced in terms of it."""
         (like,) = _words(over)
         lower, upper, *operand = given
-        written = len(operand) != 1 or not callable(operand[0])
+        written = len(operand) != 1 or isinstance(operand[0], ex.ExpressionNode)
+        written = written or not callable(operand[0])  # as trees are: they make calls
         if written and like in self._inames:
             raise NameTaken(
                 f"'{like}' may mean a loop that there is, or the one of this reduction",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -488,3 +490,213 @@ def test_after_an_error_places_are_those_of_lines_again() -> None:
     with pytest.raises(errors.UserError) as info:
         pg.make_kernel("{ [i]: 0<=i }", "out[i] = 1")
     assert str(info.value.where).startswith(__file__)
+
+
+# --- nests, conditions, arrays
+
+
+def test_loops_are_nested_in_the_order_in_which_they_are_opened() -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    x = builder.array("x", "float64", (size, size))
+    j, i = (builder.loop(name, 0, size) for name in "ji")
+    with i, j:
+        x[i, j] = 1
+    with builder.loop("k", 0, size) as k, builder.loop("i", 0, k + 1) as inner:
+        x[k, inner] = 2
+    knl = builder.kernel(seq_dependencies=True)
+    assert knl.priorities == (("i", "j"), ("k", "i_0"))
+    assert knl.inames == ("j", "i", "k", "i_0")
+    assert [insn.within_inames for insn in knl.instructions] == [{"i", "j"}, {"k", "i_0"}]
+    assert knl.written_names == {"i_0": "i"}
+    _, (result,) = knl.executor("c")(n=3)
+    assert (result == 1 + np.tril(np.ones((3, 3)))).all()
+
+
+def test_a_longer_nest_replaces_its_beginning() -> None:
+    builder = pg.Builder()
+    with builder.loop("i", 0, n) as i:
+        with builder.loop("j", 0, n) as j:
+            builder.assign(out[i, j], 0)
+            with builder.loop("k", 0, n) as k:
+                builder.assign(b[i, j, k], 1)
+        with builder.loop("l", 0, n):
+            pass
+    knl = builder.kernel(loop_priority="i, l")
+    assert knl.priorities == (("i", "j", "k"), ("i", "l"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step"),
+    [(10, 0, -1), (10, -1, -3), (0, 0, -1), (3, 8, -2), (9, 2, -7), (-1, -9, -4), (4, 3, -5)],
+)
+def test_loops_that_count_down(low: int, high: int, step: int) -> None:
+    """Each iteration reads what the one before wrote: the order is that of ``range``."""
+    knl = _downward(step)
+    given, expected = np.zeros(40, np.int32), np.zeros(40, np.int32)
+    knl.executor("c")(out=given, low=low, high=high)
+    for value in range(low, high, step):
+        expected[value + 15] = expected[value + 15 - step] + 1
+    assert (given == expected).all()
+
+
+@functools.cache
+def _downward(step: int) -> pg.Kernel:
+    builder = pg.Builder()
+    values = builder.array("out", "int32", (40,))
+    with builder.loop("i", var("low"), var("high"), step) as i:
+        values[i + 15] = values[i + 15 - step] + 1
+    return builder.kernel(assumptions="-10 <= low <= 10 and high >= -14")
+
+
+def test_a_loop_that_counts_down_inside_of_another_is_triangular() -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    x = builder.array("x", "int32", (size, size))
+    with builder.loop("i", size - 1, -1, -1) as i, builder.loop("j", i, -1, -2) as j:
+        x[i, j] = 10 * i + j
+    knl = builder.kernel()
+    for count in (0, 1, 4):
+        given, expected = (np.full((count, count), -1, np.int32) for _ in range(2))
+        knl.executor("c")(x=given, n=count)
+        for row in range(count):
+            for column in range(row, -1, -2):
+                expected[row, column] = 10 * row + column
+        assert (given == expected).all()
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_bounds_that_data_decides(target: str) -> None:
+    builder = pg.Builder()
+    size, many = builder.size("n"), builder.size("m")
+    starts = builder.array("starts", "int32", (size + 1,))
+    x, y = (builder.array(name, "float64", (many,)) for name in "xy")
+    row, least = (builder.array(name, "float64", (size,)) for name in ("row", "least"))
+    with builder.loop("i", 0, size) as i:
+        row[i] = builder.sum("k", starts[i], starts[i + 1], lambda k: x[k] * y[k])
+        with builder.when(i > 0):
+            least[i] = 100
+            with builder.loop("k", starts[i], starts[i + 1]) as k:
+                least[i] = builder.call("min", least[i], x[k])
+        with builder.otherwise():
+            least[i] = -1
+    knl = builder.kernel(seq_dependencies=True)
+    ends = np.array([0, 3, 3, 8], np.int32)
+    xs, ys = np.arange(8.0)[::-1].copy(), np.arange(8.0) ** 2
+    _, (rows, smallest) = knl.executor(target)(starts=ends, x=xs, y=ys)
+    assert rows.tolist() == [(xs * ys)[s:e].sum() for s, e in itertools.pairwise(ends)]
+    assert smallest.tolist() == [-1, 100, xs[3:].min()]
+
+
+def test_a_bound_is_read_once_where_its_loop_stands() -> None:
+    builder = pg.Builder()
+    count = builder.array("count", "int32", (1,))
+    with builder.loop("i", 0, count[0]):
+        count[0] = count[0] + 1
+    knl = builder.kernel(seq_dependencies=True)
+    given = np.array([3], np.int32)
+    knl.executor("c")(count=given)
+    assert given[0] == 6
+
+
+def test_conditions_one_after_the_other() -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    x, kind = builder.array("x", "float64", (size,)), builder.array("kind", "int32", (size,))
+    with builder.loop("i", 0, size) as i:
+        with builder.when(x[i] > 0, i != 3):
+            kind[i] = 1
+        with builder.otherwise((x[i] < -2) | (i == 4)):
+            kind[i] = 2
+        with builder.otherwise():
+            kind[i] = 3
+            with builder.when(i == 5):
+                kind[i] += 10
+    values = np.array([1.0, -3, 0, 5, 1, -1, -1])
+    _, (result,) = builder.kernel(seq_dependencies=True).executor("c")(x=values)
+    expected = [
+        1 if v > 0 and at != 3 else 2 if v < -2 or at == 4 else 3 for at, v in enumerate(values)
+    ]
+    expected[5] += 10
+    assert result.tolist() == expected
+
+
+def test_reductions_by_name_by_loop_and_by_function() -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    x, y = (builder.array(name, "float64", (size, size)) for name in "xy")
+    outs = [builder.array(f"out{at}", "float64", (size,)) for at in range(5)]
+    best, place = builder.temporary("best", "float64"), builder.temporary("place", "int32")
+    with builder.loop("i", 0, size) as i:
+        outs[0][i] = builder.sum("j", 0, size, x[i, var("j")])
+        j = builder.loop("j", 0, i + 1)
+        outs[1][i] = builder.sum(j, x[i, j]) - builder.reduce("max", (j,), y[i, j])
+        with builder.loop("k", 0, size) as k:
+            outs[2][i] = builder.sum(k, x[k, i])
+        down = builder.loop("d", size - 1, -1, -1)
+        outs[3][i] = builder.sum(down, x[i, down] * down)
+        builder.assign(
+            (best, place), builder.reduce("argmax", "p", 0, size, lambda p: (y[i, p], p))
+        )
+        outs[4][i] = best + place
+    knl = builder.kernel(assumptions="n >= 1")
+    xs, ys = np.random.default_rng(0).random((2, 4, 4))
+    _, results = knl.executor("c")(x=xs, y=ys)
+    lower = np.tril(np.ones((4, 4), bool))
+    expected = [
+        xs.sum(axis=1),
+        np.where(lower, xs, 0).sum(axis=1) - np.where(lower, ys, -1).max(axis=1),
+        xs.sum(axis=0),
+        (xs * np.arange(4)).sum(axis=1),
+        ys.max(axis=1) + ys.argmax(axis=1),
+    ]
+    for result, meant in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, meant, rtol=1e-14)
+
+
+def test_types_of_reductions() -> None:
+    builder = pg.Builder()
+    x = builder.array("x", "float32", (4,))
+    y = builder.array("y", "float64", (1,))
+    y[0] = builder.reduce("sum", "j", 0, 4, x[var("j")], dtype="float64")
+    of_text = pg.make_kernel(
+        "{ [j]: 0<=j<4 }",
+        "y[0] = sum<float64>(j, x[j])",
+        [pg.GlobalArg("x", "float32", 4), pg.GlobalArg("y", "float64", 1)],
+    )
+    assert builder.kernel() == of_text
+
+
+def test_arguments_are_in_the_order_in_which_they_are_declared() -> None:
+    builder = pg.Builder()
+    y = builder.array("y", np.float32, "n")
+    scale = builder.scalar("scale", "float32")
+    size = builder.size("n")
+    x = builder.array("x", np.float32, size, order="F")
+    with builder.loop("i", 0, size) as i:
+        y[i] = scale * x[i]
+    knl = builder.kernel("scaled")
+    assert [argument.name for argument in knl.arguments] == ["y", "scale", "n", "x"]
+    assert knl.name == "scaled"
+    _, (result,) = knl.executor("c")(x=np.arange(3, dtype=np.float32), scale=2)
+    assert result.tolist() == [0, 2, 4]
+    assert result.dtype == np.float32
+
+
+def test_kernels_that_the_builder_makes_run_on_all_targets() -> None:
+    knl = pg.tag_inames(_scaled(), {"i": "g.0"})
+    for target in ("opencl", "cuda"):
+        assert "half_" in str(pg.generate_code(knl, target))
+    _, (result,) = knl.executor("opencl")(x=np.arange(3.0))
+    assert result.tolist() == [1, 2, 3]
+
+
+def _scaled() -> pg.Kernel:
+    builder = pg.Builder()
+    size = builder.size("n")
+    x, y = (builder.array(name, "float64", (size,)) for name in "xy")
+    half = builder.temporary("half")
+    with builder.loop("i", 0, size) as i:
+        builder.assign(half, x[i] / 2)
+        y[i] = half * 2 + 1
+    return builder.kernel()
