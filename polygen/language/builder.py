@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 import islpy as isl
 
 from polygen.errors import (
     InvalidArgument,
-    MalformedInstruction,
     NameTaken,
     PolygenError,
     did_you_mean,
@@ -29,9 +28,24 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.names import usable_name
 from polygen.ir.public import public, public_but
 from polygen.ir.reduction import facts_of, with_dtype
-from polygen.ir.show_expression import show_expression
 from polygen.ir.signature import Signature
 from polygen.language.arguments import names_in_extents
+from polygen.language.builder_arguments import (
+    Names,
+    Operand,
+    Place,
+    all_of,
+    condition_of,
+    is_argument,
+    place_of,
+    prefix_of,
+    reduced_in,
+    several,
+    taken,
+    target_of,
+    values_of,
+    words_of,
+)
 from polygen.language.builder_blocks import OpenBlocks
 from polygen.language.domains import parse_domains
 from polygen.language.handles import Handle, Loop, VariableHandle, tree_of, trees_of
@@ -44,11 +58,7 @@ from polygen.language.parser import parse_statement
 from polygen.language.said import Said
 from polygen.language.statement import Statement
 from polygen.language.trees import readable, readable_alone
-from polygen.source import SourceLocation, caller_location, written_at
-
-Name: TypeAlias = str | ex.Variable | Handle
-_Names: TypeAlias = Name | Iterable[Name]
-_Place: TypeAlias = SourceLocation | tuple[Any, ...] | None
+from polygen.source import caller_location, written_at
 
 
 class Builder:
@@ -79,8 +89,8 @@ class Builder:
     """
 
     @public
-    def __init__(self, *, location: _Place = None) -> None:
-        self._where = _place(location)
+    def __init__(self, *, location: Place = None) -> None:
+        self._where = place_of(location)
         self._owned: dict[str, str] = {}  # names that were given out, as they were asked for
         self._mentioned: set[str] = set()
         self._inames: dict[str, Domain] = {}
@@ -108,8 +118,8 @@ class Builder:
 
     def _name_of_argument(self, like: str) -> str:
         """Return the name of an argument, which what is said already may mention."""
-        if any(like == self._owned.get(a) for a, v in self._variables.items() if _is_argument(v)):
-            raise _taken(like)
+        if any(like == self._owned.get(a) for a, v in self._variables.items() if is_argument(v)):
+            raise taken(like)
         word = usable_name(like)
         if word in self._owned:
             return self.name(like)
@@ -126,7 +136,7 @@ class Builder:
         upper: Expression | Handle,
         step: int = 1,
         *,
-        location: _Place = None,
+        location: Place = None,
     ) -> Loop:
         """Return a new loop over the values of Python's ``range(lower, upper, step)``.
 
@@ -163,14 +173,14 @@ class Builder:
             self._add(Statement((kept,), (bound,)))
             return kept
         # The loop is there where the conditions do not hold, too, and has no iterations.
-        met = _all_of(around.predicates)
+        met = all_of(around.predicates)
         outside = replace(around, predicates=(), guards=())
         self._add(Statement((kept,), (ex.If(met, bound, 0),)), outside)
         return kept
 
     @public_but("domain")
     def domain(
-        self, domain: str | isl.BasicSet | isl.Set, *, location: _Place = None
+        self, domain: str | isl.BasicSet | isl.Set, *, location: Place = None
     ) -> tuple[Loop, ...]:
         """Return the loops of a loop domain, whose inames are as given.
 
@@ -198,7 +208,7 @@ class Builder:
     # --- conditions
 
     @contextmanager
-    def when(self, *conditions: Any, location: _Place = None) -> Generator[None]:
+    def when(self, *conditions: Any, location: Place = None) -> Generator[None]:
         """Let what is added within ``with`` be executed where conditions hold.
 
         Parameters:
@@ -209,14 +219,14 @@ class Builder:
             MalformedInstruction: if there is something in one that polygen does not have.
         """
         with self._at(location):
-            self._blocks.open_branch(_condition(conditions), first=True)
+            self._blocks.open_branch(condition_of(conditions), first=True)
         try:
             yield
         finally:
             self._blocks.close()
 
     @contextmanager
-    def otherwise(self, *conditions: Any, location: _Place = None) -> Generator[None]:
+    def otherwise(self, *conditions: Any, location: Place = None) -> Generator[None]:
         """Let what is added within ``with`` be executed where the conditions before do not hold.
 
         It stands right behind the block of `when`, or of another `otherwise` with conditions.
@@ -230,7 +240,7 @@ class Builder:
             MalformedInstruction: if there is something in one that polygen does not have.
         """
         with self._at(location):
-            self._blocks.open_branch(_condition(conditions), first=False)
+            self._blocks.open_branch(condition_of(conditions), first=False)
         try:
             yield
         finally:
@@ -239,7 +249,7 @@ class Builder:
     # --- variables
 
     @public
-    def size(self, like: str, *, location: _Place = None) -> Handle:
+    def size(self, like: str, *, location: Place = None) -> Handle:
         """Declare a size, an integer that the caller passes or that follows from the arrays'.
 
         Parameters:
@@ -252,7 +262,7 @@ class Builder:
         return self.scalar(like, location=location)
 
     @public
-    def scalar(self, like: str, dtype: object = None, *, location: _Place = None) -> Handle:
+    def scalar(self, like: str, dtype: object = None, *, location: Place = None) -> Handle:
         """Declare a number that the caller passes.
 
         Parameters:
@@ -274,7 +284,7 @@ class Builder:
         dtype: object = None,
         shape: Any = None,
         *,
-        location: _Place = None,
+        location: Place = None,
         **layout: Any,
     ) -> VariableHandle:
         """Declare an array that the caller passes; ``x[i] = value`` then assigns to an element.
@@ -303,7 +313,7 @@ class Builder:
         shape: Any = (),
         address_space: AddressSpace = AddressSpace.PRIVATE,
         *,
-        location: _Place = None,
+        location: Place = None,
     ) -> VariableHandle:
         """Return a new temporary, called `like` if that name is free.
 
@@ -323,7 +333,7 @@ class Builder:
 
     @public
     def declare(
-        self, variable: Argument | TemporaryVariable, *, location: _Place = None
+        self, variable: Argument | TemporaryVariable, *, location: Place = None
     ) -> VariableHandle:
         """Declare an argument or a temporary, by its own name.
 
@@ -348,17 +358,17 @@ class Builder:
     def _check_new(self, names: Iterable[str]) -> None:
         for name in names:
             if name in self._inames or name in self._variables:
-                raise _taken(name)
+                raise taken(name)
 
     @staticmethod
-    def part(axes: _Names, element: Any) -> Handle:
+    def part(axes: Names, element: Any) -> Handle:
         """Return ``[j]: a[i, j]``, part of an array, for a kernel that is called.
 
         Parameters:
             axes: names for its axes.
             element: an element, in terms of these.
         """
-        return Handle(ex.SubArrayRef(_words(axes), tree_of(element)))
+        return Handle(ex.SubArrayRef(words_of(axes), tree_of(element)))
 
     # --- values
 
@@ -384,7 +394,7 @@ class Builder:
         return Handle(ex.If(*map(tree_of, (condition, then, otherwise))))
 
     @public
-    def sum(self, over: Any, *operand: Any, location: _Place = None) -> Handle:
+    def sum(self, over: Any, *operand: Operand, location: Place = None) -> Handle:
         """Return a sum: `reduce` with ``"sum"``."""
         return self.reduce("sum", over, *operand, location=location)
 
@@ -393,9 +403,9 @@ class Builder:
         self,
         operation: str,
         over: Any,
-        *operand: Any,
+        *operand: Operand,
         dtype: object = None,
-        location: _Place = None,
+        location: Place = None,
     ) -> Handle:
         """Return a reduction: ``sum(j, x[j])``, ``sum("j", 0, n, lambda j: x[j])``.
 
@@ -424,23 +434,24 @@ class Builder:
                     remedy=did_you_mean(operation, operation_names()),
                 )
             width = facts_of(found).width
-            if len(operand) > 2:
-                over, operand = self._own_loop(over, operand, width)
-            if len(operand) != width:
+            given: tuple[Any, ...] = operand
+            if len(given) > 2:
+                over, given = self._own_loop(over, given, width)
+            if len(given) != width:
                 raise InvalidArgument(
-                    f"{operation}() is given {len(operand)} values to reduce, not {width}",
+                    f"{operation}() is given {len(given)} values to reduce, not {width}",
                     where=caller_location(),
                     remedy="pass a loop, then the values; or a name, two bounds, and the values",
                 )
             if dtype is not None:
                 found = with_dtype(found, to_dtype(dtype))
-            values = tuple([readable(value) for value in operand])
+            values = tuple([readable(value) for value in given])
             reduced = values[0] if width == 1 else ex.Several(values)
-            return Handle(ex.Reduction(found, _words(over), reduced))
+            return Handle(ex.Reduction(found, words_of(over), reduced))
 
     def _own_loop(self, over: Any, given: tuple[Any, ...], width: int) -> tuple[Loop, Any]:
         """Return a new loop for a reduction, and what is reduced in terms of it."""
-        (like,) = _words(over)
+        (like,) = words_of(over)
         lower, upper, *operand = given
         written = len(operand) != 1 or isinstance(operand[0], ex.ExpressionNode)
         written = written or not callable(operand[0])  # as trees are: they make calls
@@ -466,12 +477,12 @@ class Builder:
         value: Any,
         *,
         id: str | None = None,  # noqa: A002  (as options call it)
-        within: _Names | None = None,
-        after: _Names = (),
+        within: Names | None = None,
+        after: Names = (),
         when: Any = (),
         atomic: Atomicity | None = None,
         tags: Iterable[str] = (),
-        location: _Place = None,
+        location: Place = None,
     ) -> str:
         """Add an instruction; return its id.
 
@@ -495,18 +506,18 @@ class Builder:
             MalformedInstruction: if there is something in a tree that polygen does not have.
         """
         with self._at(location):
-            targets = tuple(map(_target, _several(target)))
-            before = _words(after)
+            targets = tuple(map(target_of, several(target)))
+            before = words_of(after)
             return self._add(
                 Statement(
                     targets,
-                    _values(value, len(targets)),
+                    values_of(value, len(targets)),
                     id=id,
-                    id_prefix=_prefix(targets, tree_of(value)),
-                    inames=None if within is None else frozenset(_words(within)),
+                    id_prefix=prefix_of(targets, tree_of(value)),
+                    inames=None if within is None else frozenset(words_of(within)),
                     dependencies=tuple([name for name in before if name != "*"]),
                     exhaustive="*" in before,
-                    predicates=tuple(map(readable_alone, _several(when))),
+                    predicates=tuple(map(readable_alone, several(when))),
                     atomicity=atomic,
                     tags=frozenset(tags),
                 )
@@ -515,10 +526,10 @@ class Builder:
     def _assigned(self, target: Any, value: Any) -> None:
         """Add an instruction without options: ``x[i] = value``."""
         with self._at(None):
-            self._add(Statement((_target(target),), _values(value, 1)))
+            self._add(Statement((target_of(target),), values_of(value, 1)))
 
     @public
-    def line(self, text: str, *, location: _Place = None) -> str:
+    def line(self, text: str, *, location: Place = None) -> str:
         """Add an instruction that is text, such as ``"... lbarrier {dep=load}"``; return its id.
 
         Raises:
@@ -530,7 +541,7 @@ class Builder:
     def _add(self, said: Statement, around: Said | None = None) -> str:
         around = around or self._blocks.said()
         if around is not None:
-            reduced = _reduced(said) if around.more_inames else NO_NAMES
+            reduced = reduced_in(said) if around.more_inames else NO_NAMES
             said = said.inside(replace(around, more_inames=around.more_inames - reduced))
         insn_id = said.id or self._ids.new(said)
         self._taken.add(insn_id)
@@ -565,10 +576,10 @@ class Builder:
             return made.copy(written_names={n: w for n, w in other.items() if n in known})
 
     @contextmanager
-    def _at(self, location: _Place) -> Generator[None]:
+    def _at(self, location: Place) -> Generator[None]:
         """Let errors show a place, and names as they were asked for."""
         try:
-            with written_at(_place(location) or self._where):
+            with written_at(place_of(location) or self._where):
                 yield
         except PolygenError as error:
             error.with_names({name: name for name in self._mentioned} | self._owned)
@@ -582,105 +593,3 @@ def _checked_options(name: str, options: dict[str, Any]) -> KernelOptions:
 
 
 _OPTIONS = Signature(read_options, name="Builder.kernel")
-
-
-def _place(location: _Place) -> SourceLocation | None:
-    """Return a place that may have been given as a tuple.
-
-    Raises:
-        InvalidArgument: if it is none.
-    """
-    if location is None or isinstance(location, SourceLocation):
-        return location
-    kinds = (str, int, int, int)
-    fits = 2 <= len(location) <= 4 and all(
-        isinstance(part, kind) or (part is None and at > 1)
-        for at, (part, kind) in enumerate(zip(location, kinds, strict=False))
-    )
-    if not fits:
-        raise InvalidArgument(
-            f"location={location!r} is no place in a file",
-            where=caller_location(),
-            remedy="pass (file, line), or (file, line, column, end)",
-        )
-    return SourceLocation(*location)
-
-
-def _taken(name: str) -> NameTaken:
-    return NameTaken(
-        f"the builder has something called '{name}' already",
-        where=caller_location(),
-        remedy="use what stands for it, or another name; temporaries and loops get names of their "
-        "own",
-    )
-
-
-def _is_argument(variable: Argument | TemporaryVariable) -> bool:
-    return not isinstance(variable, TemporaryVariable)
-
-
-def _condition(conditions: tuple[Any, ...]) -> Expression | None:
-    """Return one condition for several that all have to hold; None for none."""
-    return _all_of(tuple(map(readable_alone, conditions))) if conditions else None
-
-
-def _all_of(conditions: tuple[Expression, ...]) -> Expression:
-    return ex.LogicalAnd(conditions) if len(conditions) > 1 else conditions[0]
-
-
-def _reduced(said: Statement) -> frozenset[str]:
-    """Return the inames over which an instruction reduces."""
-    return NO_NAMES.union(*map(walk.reduction_inames, said.values))
-
-
-def _several(given: object) -> tuple[object, ...]:
-    """Return what is given, which is one or a tuple of several, as a tuple."""
-    return (*cast("Iterable[object]", given),) if isinstance(given, tuple) else (given,)
-
-
-def _target(node: Any) -> Expression:
-    """Return what is assigned to, in the form that the language has."""
-    target = readable_alone(node)
-    if not isinstance(target, ex.Variable | ex.Subscript | ex.SubArrayRef):
-        raise InvalidArgument(
-            f"{show_expression(target)} cannot be assigned to",
-            where=caller_location(),
-            remedy="pass a variable, an element of an array, or a part of one for a kernel that is "
-            "called",
-        )
-    return target
-
-
-def _values(value: Any, count: int) -> tuple[Expression, ...]:
-    """Return a value for each of the targets: the results of one call, if that is what it is."""
-    if isinstance(value, tuple):
-        values = tuple(map(readable_alone, _several(cast("object", value))))
-        if len(values) != count:
-            raise MalformedInstruction(
-                f"{len(values)} values are assigned to {count} targets",
-                where=caller_location(),
-                remedy="pass as many values as targets",
-            )
-        return values
-    whole = readable_alone(value)
-    return (whole,) if count == 1 else tuple([ex.Component(whole, n) for n in range(count)])
-
-
-def _prefix(targets: tuple[Expression, ...], value: Any) -> str | None:
-    """Return how the id of a call of a kernel begins, as `make_kernel` lets it begin."""
-    if not isinstance(value, ex.Call):
-        return None
-    parts = (*targets, *value.parameters)
-    return ex.name_of(value.function) if any(isinstance(p, ex.SubArrayRef) for p in parts) else None
-
-
-def _words(names: _Names) -> tuple[str, ...]:
-    """Return names, given as one or several texts or variables, as texts."""
-    several = (names,) if isinstance(names, str | ex.Variable | Handle) else tuple(names)
-    return tuple([_word(n) for n in several])
-
-
-def _word(name: Name) -> str:
-    if isinstance(name, str):
-        return name
-    return name.iname if isinstance(name, Loop) else name.name

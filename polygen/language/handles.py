@@ -74,7 +74,7 @@ class Handle:
     def __getitem__(self, index: Any) -> Handle:
         node = self.expression
         if isinstance(node, ex.Variable):
-            several: tuple[Any, ...] = index if isinstance(index, tuple) else (index,)
+            several = trees_of(index) if isinstance(index, tuple) else (tree_of(index),)
             return Handle(ex.element(node, tuple(map(_checked_index, several))))
         if isinstance(node, ex.Reduction) and facts_of(node.operation).width > 1:
             return Handle(ex.Component(node, index))
@@ -274,7 +274,7 @@ def _checked_index(index: Any) -> Expression:
             where=caller_location(),
             remedy="open a loop over the elements: with builder.loop('i', 0, n) as i: x[i] = ...",
         )
-    return cast("Expression", tree_of(index))
+    return cast("Expression", index)
 
 
 def _made(kind: Callable[[Any, Any], Expression], left: object, right: object) -> Handle:

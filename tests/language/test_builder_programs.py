@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Program:
         shape = (n + 20,)
         self.known = {a: self.builder.array(a, "float64", shape) for a in self.arrays}
         self.known["n"] = n
-        self.known["min"] = lambda *given: self.builder.call("min", *given)
+        self.known["min"] = partial(self.builder.call, "min")
         self.known["sum"] = self.builder.sum
 
     def handle(self, text: str) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pymbolic
 import pytest
-from pymbolic import var
 
 import polygen as pg
 from polygen import errors
@@ -16,15 +17,19 @@ from polygen.language.handles import Handle
 from polygen.language.parser import parse_expression
 from polygen.language.trees import readable
 
+
+def var(name: str) -> Any:
+    """Return pymbolic's variable, on which operators take handles."""
+    return pymbolic.var(name)
+
+
 _BUILDER = pg.Builder()
 NAMES: dict[str, Any] = {
     **{name: _BUILDER.array(name) for name in "abc"},
     **{name: _BUILDER.scalar(name) for name in "st"},
     "i": _BUILDER.loop("i", 0, 9),
     "n": _BUILDER.size("n"),
-    "sin": lambda x: pg.Builder.call("sin", x),
-    "min": lambda *x: pg.Builder.call("min", *x),
-    "float32": lambda x: pg.Builder.call("float32", x),
+    **{name: partial(pg.Builder.call, name) for name in ("sin", "min", "float32")},
 }
 
 # Each means the same in Python and in polygen's language.
@@ -103,7 +108,7 @@ def test_results_of_a_reduction_have_positions() -> None:
 
 def _added_to() -> None:
     s = pg.Builder().temporary("s")
-    s += 1
+    s += 1  # pyright: ignore[reportOperatorIssue]
 
 
 def _iterated() -> None:
