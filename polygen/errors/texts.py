@@ -58,6 +58,12 @@ def names_used(text: str, names: Mapping[str, str]) -> dict[str, str]:
     return {name: names[name] for name in found if name != names[name]}
 
 
+def unambiguous(names: Mapping[str, str]) -> dict[str, str]:
+    """Return what the user calls names, of those for which no other name has that: for tables."""
+    meanings = Counter(names.values())
+    return {name: called for name, called in names.items() if meanings[called] == 1}
+
+
 def in_users_words(text: str, names: Mapping[str, str]) -> str:
     """Return a text with names as the user wrote them, where these do not mean two things there.
 

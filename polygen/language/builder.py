@@ -84,7 +84,7 @@ class Builder:
     ...     with b.otherwise():
     ...         y[i] = 0
     >>> print(str(b.kernel()).partition("INSTRUCTIONS:\n")[2].partition("\n---")[0])
-    [i] y[i] = x[i + -1] + x[i + 1]  {id=insn, if=x[i] > 0}
+    [i] y[i] = x[i - 1] + x[i + 1]  {id=insn, if=x[i] > 0}
     [i] y[i] = 0  {id=insn_0, if=not x[i] > 0}
     """
 

@@ -264,3 +264,26 @@ def test_after_a_failed_block_the_builder_goes_on() -> None:
     (insn,) = builder.kernel().instructions
     assert insn.within_inames == {"j"}
     assert not insn.predicates
+
+
+def test_tables_show_names_as_the_user_wrote_them() -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    exp, x = builder.array("exp", "float64", (size,)), builder.array("x", "float64", (size,))
+    for _ in range(2):
+        with builder.loop("i", 1, size) as i:
+            exp[i] = exp[i - 1] + x[i]
+    with builder.loop("long", 0, size) as long:
+        x[long] = 0
+    knl = builder.kernel(seq_dependencies=True)
+    assert [*pg.parallel_inames(knl)] == ["i", "i_0", "long_"]
+    rows = str(pg.parallel_inames(knl)).splitlines()
+    assert [row.split()[0] for row in rows if row[0] != " "] == ["iname", "i", "i_0", "long"]
+    assert rows[1].endswith(
+        "flow   insn[i] -> insn[i + 1]  through exp, distance (1), carried by i"
+    )
+    counts = str(pg.get_mem_access_map(knl))
+    assert "store, exp," in counts
+    assert "exp_" not in counts
+    order = pg.explain_order(knl, "insn", "insn_0")
+    assert "output insn[i] -> insn_0[i]  through exp, loop-independent" in order
