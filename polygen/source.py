@@ -34,8 +34,8 @@ class SourceLocation:
     Attributes:
         file: its name.
         line: the number of the line, from 1.
-        column: where in the line it begins, in characters from 0, as `ast` counts; None for all of
-            the line.
+        column: where in the line it begins, in characters from 0 (`ast` counts bytes, which is the
+            same in a line of ASCII); None for all of the line.
         end: the column behind its last character; None if it ends in a later line.
         is_call: whether it is where polygen was called, which a traceback shows.
     """
@@ -58,10 +58,11 @@ class SourceLocation:
         shown = text.lstrip()
         if not shown or self.column is None:
             return (shown,) if shown else ()
-        end = len(text) if self.end is None else min(self.end, len(text))
-        before = text[len(text) - len(shown) : self.column]
-        space = "".join("\t" if letter == "\t" else " " for letter in before)
-        return shown, space + "^" * max(1, end - self.column)
+        indent = len(text) - len(shown)
+        start = max(indent, min(self.column, len(text)))
+        end = len(text) if self.end is None or self.end <= self.column else self.end
+        space = "".join("\t" if letter == "\t" else " " for letter in text[indent:start])
+        return shown, space + "^" * max(1, min(end, len(text)) - start)
 
 
 @dataclass(frozen=True, slots=True)

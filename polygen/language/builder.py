@@ -48,7 +48,7 @@ from polygen.language.builder_arguments import (
 )
 from polygen.language.builder_blocks import OpenBlocks
 from polygen.language.domains import parse_domains
-from polygen.language.handles import Handle, Loop, VariableHandle, tree_of, trees_of
+from polygen.language.handles import Handle, Loop, VariableHandle, tree_of
 from polygen.language.instructions import Ids, Written
 from polygen.language.kernel_assembly import KernelOptions, assemble, read_options
 from polygen.language.kernel_data import read_kernel_data
@@ -303,7 +303,7 @@ class Builder:
         with self._at(location):
             made: Any = GlobalArg
             name = self._name_of_argument(like)
-            return self._declare(made(name, dtype, trees_of(shape), **layout))
+            return self._declare(made(name, dtype, shape, **layout))
 
     @public
     def temporary(
@@ -329,7 +329,7 @@ class Builder:
         """
         with self._at(location):
             made: Any = TemporaryVariable
-            return self._declare(made(self.name(like), dtype, trees_of(shape), address_space))
+            return self._declare(made(self.name(like), dtype, shape, address_space))
 
     @public
     def declare(

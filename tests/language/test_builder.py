@@ -707,3 +707,51 @@ def _scaled() -> pg.Kernel:
         builder.assign(half, x[i] / 2)
         y[i] = half * 2 + 1
     return builder.kernel()
+
+
+def test_lines_of_text_stand_in_open_blocks() -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    with builder.loop("i", 0, size), builder.loop("j", 0, size) as j, builder.when(j > 0):
+        builder.line("x[i, j] = 2*i {tags=first}")
+        builder.line("... nop {id=wait}")
+    of_text = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"],
+        ["for i, j", "if j > 0", "x[i, j] = 2*i {tags=first}", "... nop {id=wait}", "end", "end"],
+        ["n", "..."],
+        loop_priority="i, j",
+    )
+    assert builder.kernel() == of_text
+
+
+def test_shapes_have_handles_in_all_declarations() -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    shape: Any = (size, 2 * size)
+    x = builder.declare(pg.GlobalArg("x", "float64", shape, order="F"))
+    t = builder.temporary("t", "float64", (size + 1,), pg.AddressSpace.GLOBAL)
+    with builder.loop("i", 0, size) as i:
+        builder.assign(t[i], i)
+        builder.assign(x[i, 2 * i], t[i])
+    knl = builder.kernel()
+    assert str(knl.array("x").shape) == str(pg.GlobalArg("x", shape=(n, 2 * n)).shape)
+    assert "t: type: float64, shape: (n + 1), aspace: global" in str(knl)
+
+
+def test_a_loop_down_to_what_data_decides() -> None:
+    builder = pg.Builder()
+    size, many = builder.size("n"), builder.size("m")
+    starts = builder.array("starts", "int32", (size + 1,))
+    x = builder.array("x", "float64", (many,))
+    with (
+        builder.loop("i", 0, size) as i,
+        builder.loop("k", starts[i + 1] - 2, starts[i] - 1, -1) as k,
+    ):
+        x[k] += x[k + 1]
+    knl = builder.kernel(seq_dependencies=True)
+    given, expected = np.arange(8.0), np.arange(8.0)
+    ends = np.array([0, 3, 3, 4, 8], np.int32)
+    knl.executor("c")(starts=ends, x=given)
+    for first, last in itertools.pairwise(ends):
+        expected[first:last] = expected[first:last][::-1].cumsum()[::-1]
+    assert (given == expected).all()
