@@ -33,6 +33,7 @@ from polygen.ir.tags import InameTag
 from polygen.source import SourceLocation, caller_location
 
 _NO_TAGS: Mapping[str, InameTag] = constantdict()
+_NO_NAMES: Mapping[str, str] = constantdict()
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Kernel(Offering, InNotebook):
         options: how the kernel is compiled and called.
         preambles: what the source begins with: for a target, in the order of keys, each a text.
         derived_sizes: those that nobody passes, but that follow from others: products of them.
+        written_names: what the user calls inames and variables that had to get other names in
+            code; not part of its value.
         location: where the kernel was made; not part of its value.
         original: the kernel that the history starts from; not part of its value.
         history: the steps that led from the original to this; not part of its value.
@@ -102,6 +105,9 @@ class Kernel(Offering, InNotebook):
     options: Options = field(default_factory=Options)
     preambles: tuple[tuple[str, str, str], ...] = ()
     derived_sizes: tuple[DerivedSize, ...] = ()
+    written_names: Mapping[str, str] = field(
+        default_factory=lambda: _NO_NAMES, compare=False, repr=False
+    )
     location: SourceLocation | None = field(default=None, compare=False, repr=False)
     original: Kernel | None = field(default=None, compare=False, repr=False)
     history: tuple[Step, ...] = field(default=(), compare=False, repr=False)
@@ -209,6 +215,14 @@ class Kernel(Offering, InNotebook):
     def variables(self) -> Mapping[str, Argument | TemporaryVariable]:
         """Arguments, temporaries and derived sizes by name."""
         return {v.name: v for v in (*self.derived_sizes, *self.arguments, *self.temporaries)}
+
+    @property
+    def names_in_errors(self) -> Mapping[str, str]:
+        """What the user calls each iname and variable; nothing if all have their names."""
+        if not self.written_names:
+            return self.written_names
+        same = {name: name for name in (*self.inames, *self.variables)}
+        return same | {n: w for n, w in self.written_names.items() if n in same}
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:

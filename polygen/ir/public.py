@@ -18,7 +18,7 @@ from typing import (
     get_type_hints,
 )
 
-from polygen.errors import InvalidArgument
+from polygen.errors import InvalidArgument, PolygenError
 from polygen.ir import expression as ex
 from polygen.ir.cached import cached_property
 from polygen.ir.signature import Signature
@@ -50,9 +50,37 @@ def _checked(function: Callable[_P, _R], left_out: frozenset[str]) -> Callable[_
     @functools.wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         interface.check(args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except PolygenError as error:
+            _show_as_written(error, (*args, *kwargs.values()))
+            raise
 
     return checked
+
+
+def in_users_names(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Return `function` so that its errors show names as the user wrote them.
+
+    A kernel that it is given knows them, if these are others in code: `Kernel.names_in_errors`.
+    """
+
+    @functools.wraps(function)
+    def speaking(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return function(*args, **kwargs)
+        except PolygenError as error:
+            _show_as_written(error, args)
+            raise
+
+    return speaking
+
+
+def _show_as_written(error: PolygenError, given: Iterable[object]) -> None:
+    for value in given:
+        names: Mapping[str, str] | None = getattr(value, "names_in_errors", None)
+        if names:
+            error.with_names(names)
 
 
 _Made = TypeVar("_Made")

@@ -301,7 +301,14 @@ def sections(kernel: Kernel) -> list[tuple[str, list[str]]]:
         ("INSTRUCTIONS", [t for i in kernel.instructions for t in _instruction(kernel, i, order)]),
         ("CLAIMS", [str(claim) for claim in kernel.claims]),
         ("OPTIONS", _options(kernel.options)),
+        ("NAMES", _written_names(kernel)),
     ]
+
+
+def _written_names(kernel: Kernel) -> list[str]:
+    """Return the lines of what the user calls names that are others in code."""
+    names = kernel.names_in_errors.items()
+    return [f"{name}: {json.dumps(called)}" for name, called in names if name != called]
 
 
 def _instruction(kernel: Kernel, insn: Instruction, order: tuple[str, ...]) -> list[str]:

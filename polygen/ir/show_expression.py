@@ -38,7 +38,7 @@ def _shift(operator: str) -> _Row:
     )
 
 
-def _is_negated(node: Expression) -> bool:
+def is_negated(node: Expression) -> bool:
     """Tell whether `node` is what ``-x`` stands for; the -1 of ``-1.0*x`` is another one."""
     return (
         isinstance(node, ex.Product)
@@ -52,7 +52,7 @@ def _is_negated(node: Expression) -> bool:
 def _sum(node: Any, show: _Show) -> str:
     text = show(node.children[0], SUM + 1)
     for term in node.children[1:]:
-        if _is_negated(term):
+        if is_negated(term):
             text += f" - {show(term.children[1], SUM + 1)}"
         elif isinstance(term, ex.ExpressionNode):
             text += f" + {show(term, SUM + 1)}"
@@ -63,7 +63,7 @@ def _sum(node: Any, show: _Show) -> str:
 
 
 def _product(node: Any, show: _Show) -> str:
-    if _is_negated(node):
+    if is_negated(node):
         return f"-{show(node.children[1], UNARY)}"
     return "*".join(show(c, PRODUCT + 1) for c in node.children)
 
@@ -155,7 +155,7 @@ def show_expression(node: Expression, level: int = OR) -> str:
         raise InternalError(f"no text for a node of class {type(node).__name__}")
     own, write = row
     text = write(node, show_expression)
-    negated = own == PRODUCT and _is_negated(node)
+    negated = own == PRODUCT and is_negated(node)
     return f"({text})" if (UNARY if negated else own) < level else text
 
 

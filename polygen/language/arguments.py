@@ -89,7 +89,7 @@ def find_uses(
     return Uses(
         frozenset(arrays),
         frozenset(scalars) - inames,
-        frozenset(parameters | _in_extents(declared)) - inames,
+        frozenset(parameters | names_in_extents(declared)) - inames,
         written,
         declaring,
         tuple(statements),
@@ -153,7 +153,7 @@ def _written(
     return written, declaring
 
 
-def _in_extents(declared: Declared) -> set[str]:
+def names_in_extents(declared: Declared) -> set[str]:
     """Return the names in the shapes, strides and offsets that are declared."""
     found: set[str] = set()
     for variable in declared.variables.values():

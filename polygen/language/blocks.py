@@ -30,6 +30,29 @@ def is_block(line: str) -> bool:
 
 
 @dataclass
+class Chain:
+    """An ``if`` with its ``elif`` and ``else``.
+
+    Attributes:
+        number: its number among all of a text.
+        tried: the conditions so far, of which none holds in the next branch.
+        complete: whether there was an ``else``.
+    """
+
+    number: int
+    tried: list[Expression] = field(default_factory=list[Expression])
+    complete: bool = False
+
+    def branch(self, conditions: tuple[Expression, ...]) -> Said:
+        """Return what the next branch says: its condition holds, those before do not."""
+        self.complete = not conditions
+        guards = tuple([Guard(self.number, c) for c in (*self.tried, *conditions)])
+        denied = tuple([ex.LogicalNot(condition) for condition in self.tried])
+        self.tried += conditions
+        return Said(predicates=(*denied, *conditions), guards=guards)
+
+
+@dataclass
 class _Open:
     """A block that is not closed yet.
 
@@ -38,18 +61,14 @@ class _Open:
         number: of that line.
         outside: what holds around it.
         said: what holds inside.
-        chain: for an ``if``, its number among all of them.
-        tried: for an ``if``, the conditions so far, of which none holds in the next branch.
-        complete: for an ``if``, whether there was an ``else``.
+        chain: for an ``if``, its branches.
     """
 
     line: str
     number: int
     outside: Said
     said: Said
-    chain: int | None = None
-    tried: list[Expression] = field(default_factory=list[Expression])
-    complete: bool = False
+    chain: Chain | None = None
 
 
 class Blocks:
@@ -78,9 +97,9 @@ class Blocks:
             opened = _Open(line, number, self.said, block.said.inside(self.said))
             self._open.append(opened)
             if block.word == "if":
-                opened.chain = self._chains
+                opened.chain = Chain(self._chains)
                 self._chains += 1
-                self._branch(opened, block)
+                _enter_branch(opened, opened.chain, block)
         elif not self._open:
             raise _wrong(f"'{block.word}' without a block", line, number, _NO_BLOCK[block.word])
         elif block.word == "end":
@@ -98,25 +117,14 @@ class Blocks:
                 number,
                 "close that one with 'end' before",
             )
-        if opened.complete:
+        if opened.chain.complete:
             raise _wrong(
                 f"'{block.word}' after 'else' of the 'if' in line {opened.number}",
                 line,
                 number,
                 "'else' is the last branch",
             )
-        opened.complete = block.word == "else"
-        self._branch(opened, block)
-
-    def _branch(self, opened: _Open, block: Block) -> None:
-        """Let what follows be a branch of an ``if``: its condition holds, those before do not."""
-        assert opened.chain is not None
-        conditions = block.said.predicates
-        guards = tuple([Guard(opened.chain, c) for c in (*opened.tried, *conditions)])
-        denied = tuple([ex.LogicalNot(condition) for condition in opened.tried])
-        here = Said(predicates=(*denied, *conditions), guards=guards)
-        opened.said = here.inside(opened.outside)
-        opened.tried += conditions
+        _enter_branch(opened, opened.chain, block)
 
     def check_can_hold(self, insn: Instruction) -> None:
         """Raise InvalidArgument if an instruction that is no text stands in a block."""
@@ -150,6 +158,11 @@ class Blocks:
             raise _wrong(
                 "this block is never closed", opened.line, opened.number, "write 'end' behind it"
             )
+
+
+def _enter_branch(opened: _Open, chain: Chain, block: Block) -> None:
+    """Let what follows be a branch of an ``if``."""
+    opened.said = chain.branch(block.said.predicates).inside(opened.outside)
 
 
 _NO_BLOCK = {

@@ -25,7 +25,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.language.named_statement import NamedStatement
 from polygen.language.parser import located
 from polygen.language.queries import Described, find
-from polygen.source import caller_location
+from polygen.source import caller_location, together
 
 
 class Defaults:
@@ -319,7 +319,7 @@ class Defaults:
         lines = [f"{i}: {self._named[i].statement.text}" for i in ids[:-1]]
         return DependencyCycle(
             "each of these instructions has to come before itself: " + ", ".join(reasons),
-            where=caller_location(),
+            where=together(self._named[i].statement.where for i in ids[:-1]) or caller_location(),
             excerpt="\n".join(lines),
             remedy=self._way_out(automatic),
         )

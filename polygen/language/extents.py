@@ -7,6 +7,7 @@ from typing import Any
 from polygen.errors import InvalidArgument, MalformedExpression
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
+from polygen.language.handles import tree_of
 from polygen.language.parser import parse_expression, parse_expressions
 from polygen.source import caller_location
 
@@ -38,7 +39,7 @@ def _to_extents(given: Any, name: str, what: str) -> tuple[Expression, ...]:
         return parse_expressions(text[1:-1] if enclosed else text)
     parts: list[Any] = [*given] if isinstance(given, tuple | list) else [given]
     found: list[Expression] = []
-    for part in parts:
+    for part in map(tree_of, parts):
         if isinstance(part, str):
             found.append(parse_expression(part))
         elif isinstance(part, ex.ExpressionNode):

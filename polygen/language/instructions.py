@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from polygen.errors import (
@@ -16,6 +16,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import (
     Assigning,
@@ -29,6 +30,7 @@ from polygen.ir.instruction import (
 )
 from polygen.ir.kernel import Kernel
 from polygen.ir.library_call import LibraryCall
+from polygen.ir.public import is_a
 from polygen.ir.show import mark_of, show_instruction
 from polygen.ir.substitution import Rules, SubstitutionRule
 from polygen.language.blocks import Blocks, is_block
@@ -55,36 +57,105 @@ from polygen.language.verbatim import without_texts
 from polygen.source import SourceLocation, caller_location, written_at
 
 
-def name_statements(
-    instructions: object,
-    domains: Sequence[Domain],
-    kernels: Mapping[str, Kernel],
-    own: Mapping[int, Sequence[str]],
-) -> tuple[list[NamedStatement], tuple[SubstitutionRule, ...], tuple[Domain, ...]]:
-    """Return the instructions that `instructions` stands for, each with an id, and the rules.
+@dataclass(frozen=True)
+class Written:
+    """What is written between loop domains and declarations: statements, and rules.
 
-    And the domains, with inames that are duplicated for some instructions.
+    Attributes:
+        statements: the instructions, in order.
+        defined: the substitution rules.
+        blocks: those that the statements stand in, of which the inames are still to be checked.
+        called: kernels that are called, as far as they are given with the calls, by name.
+    """
+
+    statements: Sequence[Statement]
+    defined: Sequence[SubstitutionRule] = ()
+    blocks: Blocks = field(default_factory=Blocks)
+    called: Mapping[str, Kernel] = field(default_factory=new_dict)
+
+
+def read_statements(instructions: object) -> Written:
+    """Return what `instructions` stands for.
 
     Parameters:
-        instructions: a text with one instruction a line, or several texts and `Assignment`.
-        domains: the loop domains.
-        kernels: those that may be called, by name.
-        own: inames to duplicate besides, for instructions by their positions.
+        instructions: a text with one instruction a line, or several texts, trees and `Instruction`.
 
     Raises:
         MalformedInstruction: if a line is not in the language.
         InvalidArgument: if something is no instruction.
+    """
+    given: Any = instructions
+    if isinstance(given, str | Instruction):
+        given = [given]
+    if not is_a(given, (Iterable,)):
+        raise _no_instruction(instructions)
+    read = _Reader()
+    for part in cast("Iterable[object]", given):
+        read.add(part)
+    read.blocks.check_closed()
+    return Written(read.statements, read.defined, read.blocks, read.called)
+
+
+@dataclass
+class _Reader:
+    """What was read so far."""
+
+    statements: list[Statement] = field(default_factory=list[Statement])
+    defined: list[SubstitutionRule] = field(default_factory=list[SubstitutionRule])
+    blocks: Blocks = field(default_factory=Blocks)
+    called: dict[str, Kernel] = field(default_factory=new_dict)
+    lines: int = 0
+
+    def add(self, part: object) -> None:
+        """Read a text, a pair of trees, or an instruction."""
+        if isinstance(part, Instruction):
+            self.blocks.check_can_hold(part)
+            self.statements.append(_as_statement(part))
+            if isinstance(part, KernelCall) and part.callee is not None:
+                self.called[part.function] = part.callee
+        elif isinstance(part, tuple):
+            self._add_statement(pair_as_text(cast("Any", part)))
+        elif isinstance(part, str):
+            for number, line in split_lines(part):
+                self._add_line(self.lines + number, line)
+            self.lines += len(part.splitlines())
+        else:
+            raise _no_instruction(part)
+
+    def _add_line(self, number: int, line: str) -> None:
+        if is_block(line):
+            self.blocks.read(line, number)
+        elif is_rule(line):
+            self.defined.append(parse_rule(line))
+        else:
+            self._add_statement(line)
+
+    def _add_statement(self, line: str) -> None:
+        self.statements.append(parse_statement(line).inside(self.blocks.said))
+
+
+def resolved(
+    written: Written, inames: Sequence[str], kernels: Mapping[str, Kernel]
+) -> tuple[list[Statement], dict[str, SubstitutionRule]]:
+    """Return statements in which rules, reductions and calls of kernels are such, and the rules.
+
+    Parameters:
+        written: the statements.
+        inames: those of all loop domains.
+        kernels: those that may be called, by name.
+
+    Raises:
         UnknownIname: if ``inames=`` or a reduction names what no domain has.
         NameTaken: if two have the same id, or two rules the same name.
         UnknownRule, WrongArity, RuleCycle: if rules are not invoked as they are meant to be.
     """
-    inames = [i for d in domains for i in d.inames]
-    statements, rules = _statements(instructions, inames, kernels)
+    statements = written.statements
+    written.blocks.check_inames(inames, {new for s in statements for _, new in s.duplicated})
+    rules = make_rules(written.defined, inames)
+    found = [_resolved(one, rules, inames) for one in with_calls(statements, kernels)]
     taken: set[str] = set()
-    for statement in statements:
+    for statement in found:
         _check_inames(statement, inames)
-        if statement.id is None:
-            continue
         if statement.id in taken:
             raise located(
                 NameTaken,
@@ -93,19 +164,41 @@ def name_statements(
                 max(0, statement.text.rfind(statement.id)),
                 "give one of them another id, or leave it out",
             )
-        taken.add(statement.id)
+        if statement.id is not None:
+            taken.add(statement.id)
+    return found, rules
+
+
+def name_statements(
+    statements: Sequence[Statement],
+    rules: Rules,
+    domains: Sequence[Domain],
+    own: Mapping[int, Sequence[str]],
+) -> tuple[list[NamedStatement], tuple[Domain, ...]]:
+    """Return statements, each with an id, and the domains with inames that some duplicate.
+
+    Parameters:
+        statements: resolved.
+        rules: those that they may invoke.
+        domains: the loop domains.
+        own: inames to duplicate besides, for statements by their positions.
+
+    Raises:
+        UserError: as `with_duplicated` and `check_conditions` do.
+    """
+    statements = list(statements)
     for position, olds in own.items():
         said = statements[position].duplicated
         more = (*said, *((old, None) for old in olds))
         statements[position] = replace(statements[position], duplicated=more)
     statements, domains = with_duplicated(statements, domains)
-    ids = Ids(taken)
+    ids = Ids({statement.id for statement in statements if statement.id is not None})
     named = [
         NamedStatement(said.id or ids.new(said), expand_rules(said, rules), said)
         for said in statements
     ]
     check_conditions([one.statement for one in named], rules)
-    return named, tuple(rules.values()), tuple(domains)
+    return named, tuple(domains)
 
 
 def _check_inames(statement: Statement, inames: Sequence[str]) -> None:
@@ -223,51 +316,10 @@ def make_instruction(
 _SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}
 
 
-def _statements(
-    instructions: object, inames: Sequence[str], kernels: Mapping[str, Kernel]
-) -> tuple[list[Statement], dict[str, SubstitutionRule]]:
-    """Return what the instructions say, and the rules that stand between them."""
-    given: Any = instructions
-    if isinstance(given, str | Instruction):
-        given = [given]
-    if not isinstance(given, Iterable):
-        raise _no_instruction(instructions)
-    written: list[Statement] = []
-    defined: list[SubstitutionRule] = []
-    blocks, lines = Blocks(), 0
-    for part in cast("Iterable[object]", given):
-        if isinstance(part, Instruction):
-            blocks.check_can_hold(part)
-            written.append(_as_statement(part))
-        elif isinstance(part, Statement | tuple):
-            written.append(_said(cast("Any", part)).inside(blocks.said))
-        elif isinstance(part, str):
-            for number, line in split_lines(part):
-                if is_block(line):
-                    blocks.read(line, lines + number)
-                elif is_rule(line):
-                    defined.append(parse_rule(line))
-                else:
-                    written.append(parse_statement(line).inside(blocks.said))
-            lines += len(part.splitlines())
-        else:
-            raise _no_instruction(part)
-    blocks.check_closed()
-    blocks.check_inames(inames, {new for s in written for _, new in s.duplicated})
-    rules = make_rules(defined, inames)
-    written = with_calls(written, kernels)
-    return [_resolved(statement, rules, inames) for statement in written], rules
-
-
 def _resolved(statement: Statement, rules: Rules, inames: Sequence[str]) -> Statement:
     """Return a statement with the rules that it invokes, and its reductions, as such."""
     with written_at(statement.where):
         return resolve_reductions(with_fetch(resolve_rules(statement, rules)), inames)
-
-
-def _said(part: Statement | tuple[Any, ...]) -> Statement:
-    """Return what an assignee and a value in parentheses say, or a draft's instruction."""
-    return part if isinstance(part, Statement) else parse_statement(pair_as_text(part))
 
 
 def _no_instruction(given: object) -> InvalidArgument:
@@ -310,7 +362,7 @@ def _as_statement(insn: Instruction) -> Statement:
         priority=insn.priority,
         no_sync=tuple(sorted(insn.no_sync_with)),
         related=tuple(sorted([(r.first, str(r)) for r in insn.happens_after])),
-        text=show_instruction(insn, tuple(sorted(insn.within_inames))),
+        line=show_instruction(insn, tuple(sorted(insn.within_inames))),
         mark=mark_of(insn),
     )
 

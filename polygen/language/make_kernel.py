@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from polygen import errors
-from polygen.analysis.access.domains import surrounding_inames
-from polygen.analysis.integers.proving import proofs_are_on
-from polygen.analysis.order.ignored_priorities import warn_of_ignored_priorities
-from polygen.analysis.order.instruction_groups import warn_of_unused_groups
-from polygen.analysis.typing.call_arguments import linked, unknown_kernels
-from polygen.analysis.typing.type_checks import check_calls
-from polygen.analysis.wellformed.call_requirements import check_calls_of_kernels
-from polygen.analysis.wellformed.check import check_well_formed
-from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.callables import ScalarCallable
 from polygen.ir.collection import without_collection
-from polygen.ir.domain import Domain
-from polygen.ir.instruction import Instruction, KernelCall
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.library_call import LibraryCall
-from polygen.ir.names import check_function_name
-from polygen.ir.options import TARGET_NAMES, Options, unknown_target
-from polygen.ir.public import is_a, public_but
-from polygen.ir.verify import verify
-from polygen.language.arguments import check_rule_names, find_uses, make_variables
-from polygen.language.assumptions import parse_assumptions
+from polygen.ir.public import public_but
 from polygen.language.domains import parse_domains
-from polygen.language.duplicates import without_left
-from polygen.language.functions import with_functions
-from polygen.language.initial_values import with_initial_values
-from polygen.language.instructions import make_instructions, name_statements
-from polygen.language.kernel_data import Declared, read_kernel_data
-from polygen.language.library_calls import with_libraries, with_result_shapes
-from polygen.language.linear import without_linear_subscripts
-from polygen.language.negative_subscripts import with_wrapped_subscripts
-from polygen.language.of_nothing import with_something_to_reduce
-from polygen.language.own_loops import with_own_loops
-from polygen.language.priorities import with_priorities
-from polygen.language.reduced import check_reduced
-from polygen.language.reductions import with_kept_types
-from polygen.language.shapes import with_shapes
-from polygen.language.swept_parts import with_beginnings
-from polygen.source import caller_location
+from polygen.language.instructions import read_statements
+from polygen.language.kernel_assembly import assemble, read_options
+from polygen.language.kernel_data import read_kernel_data
 
 
 @public_but("instructions", "target", "loop_priority", "functions")
@@ -114,134 +83,21 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         MalformedDomain, MalformedInstruction, ...: one class for each thing that can be wrong;
             all are a `UserError`.
     """
-    location = caller_location()
-    check_function_name(name)
-    options = Options(silenced_warnings=warning_names(silenced_warnings))
-    loops, known = parse_domains(domains), parse_assumptions(assumptions)
-    instructions = _kept(instructions)
-    given = _checked_functions(functions)
-    called = {n: f for n, f in given.items() if isinstance(f, Kernel)}
-    called = _in_instructions(instructions) | called
-    for function in called:
-        check_function_name(function)
-    text = _Text(
-        instructions=instructions,
-        loops=loops,
-        declared=read_kernel_data(kernel_data),
-        called=called,
-        functions={n: f for n, f in given.items() if n not in called},
-        priority=loop_priority,
-        sequential=seq_dependencies,
-        keep_types=keep_reduction_types,
-        fields={
-            "name": name,
-            "assumptions": known,
-            "target": _checked_target(target),
-            "options": options,
-            "location": location,
-        },
+    loops, declared = parse_domains(domains), read_kernel_data(kernel_data)
+    written = read_statements(instructions)
+    options = read_options(
+        name=name,
+        assumptions=assumptions,
+        target=target,
+        loop_priority=loop_priority,
+        silenced_warnings=silenced_warnings,
+        seq_dependencies=seq_dependencies,
+        keep_reduction_types=keep_reduction_types,
+        wrap_negative=wrap_negative,
+        functions=functions,
+        called=written.called,
     )
-    kernel = with_own_loops(text.kernel)
-    if not unknown_kernels(kernel):
-        kernel = with_something_to_reduce(kernel)
-    if wrap_negative:
-        kernel = with_wrapped_subscripts(kernel)
-    warn_of_unused_groups(kernel)
-    warn_of_ignored_priorities(kernel)
-    check_calls(kernel)
-    check_made(kernel)
-    return kernel
-
-
-@dataclass(frozen=True)
-class _Text:
-    """The arguments of `make_kernel`, each read by itself.
-
-    Attributes:
-        instructions, loops, declared: the parts of the kernel.
-        called: the kernels that instructions may call.
-        functions: other functions.
-        priority, sequential, keep_types: as for `make_kernel`.
-        fields: those of the kernel that are what they are.
-    """
-
-    instructions: Any
-    loops: tuple[Domain, ...]
-    declared: Declared
-    called: Mapping[str, Kernel]
-    functions: Mapping[str, Any]
-    priority: str | Iterable[str] | None
-    sequential: bool
-    keep_types: bool
-    fields: Mapping[str, Any]
-
-    def kernel(self, own: Mapping[int, Sequence[str]]) -> Kernel:
-        """Return the kernel.
-
-        Parameters:
-            own: by the positions of instructions, the inames that their reductions get to
-                themselves.
-        """
-        named, rules, loops = name_statements(self.instructions, self.loops, self.called, own)
-        statements = [one.statement for one in named]
-        uses = find_uses(statements, (*loops, self.fields["assumptions"]), self.declared)
-        check_rule_names(rules, uses)
-        arguments, temporaries = make_variables(uses, self.declared)
-        names = [t.name for t in temporaries]
-        kernel = Kernel(
-            domains=loops,
-            instructions=make_instructions(named, loops, names, sequential=self.sequential),
-            arguments=arguments,
-            temporaries=temporaries,
-            substitutions=rules,
-            **self.fields,
-        )
-        kernel = linked(kernel, self.called)
-        for iname in kernel.inames:
-            surrounding_inames(kernel, iname)
-        kernel = with_beginnings(kernel, {d.id: d.statement for d in named})
-        if self.keep_types:
-            kernel = with_kept_types(kernel)
-        kernel = without_linear_subscripts(kernel)
-        if any(isinstance(call, LibraryCall) for call in kernel.calls):
-            kernel = with_libraries(with_known_shapes(kernel, self.declared))
-        kernel = with_shapes(kernel, self.declared)
-        kernel = with_priorities(with_initial_values(kernel), self.priority)
-        kernel = with_functions(without_left(kernel, statements), self.functions)
-        verify(kernel)
-        check_reduced(kernel)
-        return kernel
-
-
-def with_known_shapes(kernel: Kernel, declared: Declared) -> Kernel:
-    """Return a kernel with the shapes that subscripts and routines of libraries tell."""
-    return with_result_shapes(with_shapes(kernel, declared, guessable=True))
-
-
-def _kept(instructions: object) -> Any:
-    """Return instructions that can be looked at more than once."""
-    if isinstance(instructions, str | Instruction) or not is_a(instructions, (Iterable,)):
-        return cast("Any", instructions)
-    return list(cast("Iterable[object]", instructions))
-
-
-def _in_instructions(instructions: object) -> dict[str, Kernel]:
-    """Return the kernels that instructions call, if they are given as such, by name."""
-    parts = cast("list[object]", instructions) if isinstance(instructions, list) else [instructions]
-    calls = [part for part in parts if isinstance(part, KernelCall) and part.callee is not None]
-    return {call.function: call.callee for call in calls}
-
-
-def check_made(kernel: Kernel) -> None:
-    """Check that a kernel has one result, unless it calls what is not known yet.
-
-    Raises:
-        IllFormedKernel: if its result is not determined.
-        OverlappingParts, CallAssumption: if it gives kernels what they are not made for.
-    """
-    if proofs_are_on() and not unknown_kernels(kernel):
-        check_calls_of_kernels(kernel)
-        check_well_formed(kernel)
+    return assemble(written, loops, declared, options)
 
 
 @public_but("instructions")
@@ -287,51 +143,3 @@ def make_function(
     [i, row_k] out[i, row_k] = i*a[row_k, i]  {id=row_insn}
     """
     return make_kernel(domains, instructions, kernel_data, name=name, **options)
-
-
-def _checked_functions(functions: object) -> dict[str, Any]:
-    if functions is None:
-        return {}
-    if isinstance(functions, Mapping):
-        return dict(cast("Mapping[str, Any]", functions))
-    raise InvalidArgument(
-        f"functions={functions!r} says no names of functions",
-        where=caller_location(),
-        remedy="pass a dictionary from names to functions: functions={'f': f}",
-    )
-
-
-def _checked_target(target: object) -> str | None:
-    if target is None or (isinstance(target, str) and target in TARGET_NAMES):
-        return target
-    if isinstance(target, str):
-        raise unknown_target(target)
-    raise InvalidArgument(
-        f"target={target!r} is no target",
-        where=caller_location(),
-        remedy="pass the name of one, such as 'opencl' or 'c'",
-    )
-
-
-def warning_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the names of classes of warnings as a tuple.
-
-    Raises:
-        InvalidArgument: if one is no class of warnings of polygen's.
-    """
-    found = (names,) if isinstance(names, str) else tuple(names)
-    for name in cast("tuple[object, ...]", found):
-        if not isinstance(name, str) or name not in _WARNINGS:
-            raise InvalidArgument(
-                f"there is no class of warnings {name!r}",
-                where=caller_location(),
-                remedy=did_you_mean(str(name), _WARNINGS),
-            )
-    return found
-
-
-_WARNINGS = frozenset(
-    name
-    for name, value in vars(errors).items()
-    if isinstance(value, type) and issubclass(value, errors.PolygenWarning)
-)

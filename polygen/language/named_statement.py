@@ -53,7 +53,8 @@ class NamedStatement:
     @cached_property
     def reduced(self) -> frozenset[str]:
         """The inames of its reductions."""
-        if "(" not in self.statement.text and not self.statement.predicates:
+        line = self.statement.line
+        if line and "(" not in line and not self.statement.predicates:
             return frozenset()
         return NO_NAMES.union(*(walk.reduction_inames(e) for e in self.statement.expressions))
 

@@ -30,8 +30,15 @@ from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import verify
 from polygen.language.domains import check_loops
-from polygen.language.functions import FunctionLines, read_preamble, with_functions, with_symbols
+from polygen.language.functions import (
+    FunctionLines,
+    read_preamble,
+    read_text,
+    with_functions,
+    with_symbols,
+)
 from polygen.language.isl_text import read_set
+from polygen.language.kernel_assembly import check_made
 from polygen.language.kernel_lines import (
     read_argument,
     read_instruction,
@@ -44,7 +51,6 @@ from polygen.language.kernel_lines import (
 )
 from polygen.language.library_calls import with_libraries
 from polygen.language.linear import without_linear_subscripts
-from polygen.language.make_kernel import check_made
 from polygen.language.operations import defined_in_text
 from polygen.language.parser import parse_expression, parse_rule
 from polygen.language.programs import TranslationUnit, link_all
@@ -154,6 +160,7 @@ class _Parts:
     options: Options = field(default_factory=Options)
     functions: FunctionLines = field(default_factory=FunctionLines)
     preambles: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    written_names: dict[str, str] = field(default_factory=new_dict)
 
     def kernel(self) -> Kernel:
         if not self.name:
@@ -177,6 +184,7 @@ class _Parts:
             options=self.options,
             preambles=tuple(self.preambles),
             derived_sizes=tuple(self.derived_sizes),
+            written_names=self.written_names,
             location=caller_location(),
         ).copy(tags=self.tags)
         kernel = without_linear_subscripts(kernel)
@@ -260,6 +268,10 @@ class _Parts:
     def add_claim(self, line: str) -> None:
         self.claims.append(read_claim(line))
 
+    def add_written_name(self, line: str) -> None:
+        name, _, called = line.partition(":")
+        self.written_names[name] = read_text(line, called.strip())
+
     def add_option(self, line: str) -> None:
         self.options = read_option(line, self.options)
 
@@ -280,6 +292,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "PREAMBLES": _Parts.add_preamble,
     "CLAIMS": _Parts.add_claim,
     "OPTIONS": _Parts.add_option,
+    "NAMES": _Parts.add_written_name,
 }
 
 

@@ -46,7 +46,7 @@ def parse_statement(text: str) -> Statement:
         MalformedInstruction: if it is not in the language.
     """
     statement: Statement = _parse(text, "instruction", MalformedInstruction)
-    return replace(statement, text=text.strip())
+    return replace(statement, line=text.strip())
 
 
 def is_rule(line: str) -> bool:

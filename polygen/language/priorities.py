@@ -65,30 +65,33 @@ def circle(priorities: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return ()
 
 
-def with_priorities(kernel: Kernel, loop_priority: object) -> Kernel:
-    """Return the kernel with the priorities that ``"i, j"``, or a list of such texts, stands for.
-
-    None stands for none.
+def with_priorities(kernel: Kernel, priorities: Sequence[tuple[str, ...]]) -> Kernel:
+    """Return the kernel with priorities, each of which has inames, outermost first.
 
     Raises:
         UnknownIname: if the kernel has no such iname.
-        InvalidArgument: if it is something else, a text that names one loop only, or one that
-            names an iname twice; or if the priorities contradict each other.
+        InvalidArgument: if one names an iname twice, or if they contradict each other.
     """
-    for names in () if loop_priority is None else _read(loop_priority):
+    for names in priorities:
         before = kernel.priorities
         kernel = with_priority(kernel, names)
         if kernel.priorities[: len(before)] != before:
             raise InvalidArgument(
-                f"loop_priority={loop_priority!r}: {', '.join(names)} contradicts what stands "
-                "before it",
+                f"the priority {', '.join(names)} contradicts what stands before it",
                 where=caller_location(),
                 remedy="ask for one nesting",
             )
     return kernel
 
 
-def _read(loop_priority: object) -> tuple[tuple[str, ...], ...]:
+def read_priorities(loop_priority: object) -> tuple[tuple[str, ...], ...]:
+    """Return the priorities that ``"i, j"``, or a list of such texts, stands for; None for none.
+
+    Raises:
+        InvalidArgument: if it is something else, or a text names one loop only.
+    """
+    if loop_priority is None:
+        return ()
     given: Any = (loop_priority,) if isinstance(loop_priority, str) else loop_priority
     several = isinstance(given, Iterable)
     texts = list(cast("Iterable[object]", given)) if several else [given]

@@ -24,7 +24,7 @@ from polygen.ir.offered import Offering
 from polygen.ir.public import public
 from polygen.ir.show import called_kernels, show_kernels
 from polygen.ir.verify import verify
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.source import caller_location
 
 

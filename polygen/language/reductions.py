@@ -25,6 +25,8 @@ from polygen.language.operations import REDUCE, operation_names
 from polygen.language.parser import located
 from polygen.language.statement import Statement
 
+_NO_CLASSES: frozenset[type] = frozenset()
+_DECIDED_HERE = (ex.Reduction, ex.Component, ex.Min, ex.Max)
 _OPERATIONS: dict[type, str] = {ex.Min: "min", ex.Max: "max"}
 
 
@@ -45,7 +47,8 @@ def resolve_reductions(statement: Statement, inames: Collection[str]) -> Stateme
         UnknownIname: if a reduction runs over something else.
         MalformedInstruction: if a reduction over an iname is inside of another one over it.
     """
-    if not statement.predicates and not _words().search(statement.text):
+    nodes = _NO_CLASSES.union(*map(walk.classes, statement.expressions))
+    if nodes.isdisjoint(_DECIDED_HERE):
         return statement
     statement = with_combinations(statement, inames)
     candidates = frozenset(inames) - (statement.inames or frozenset()) - statement.more_inames

@@ -105,7 +105,7 @@ def _finished(
     text = show_rule(rule)
     body = _filled(rule.expression, done, text)
     (body,) = resolve_reductions(
-        Statement((ex.Variable(rule.name),), (body,), text=text),
+        Statement((ex.Variable(rule.name),), (body,), line=text),
         frozenset(inames).difference(rule.arguments),
     ).values
     mentioned = walk.free_variables(body).difference(rule.arguments)
@@ -148,7 +148,10 @@ def resolve_rules(statement: Statement, rules: Rules) -> Statement:
     Raises:
         UnknownRule, WrongArity, UnknownName: if one does not fit its rule.
     """
-    return mapped(statement, lambda node: resolve_invocations(node, rules, statement.text))
+    if not rules and not any(ex.Invocation in walk.classes(e) for e in statement.expressions):
+        return statement
+    text = statement.text
+    return mapped(statement, lambda node: resolve_invocations(node, rules, text))
 
 
 def resolve_invocations(node: Expression, rules: Rules, text: str) -> Expression:

@@ -8,6 +8,7 @@ from polygen.ir import expression as ex
 from polygen.ir.atomicity import Atomicity
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.ir.show_expression import show_expression
 from polygen.language.said import Said
 from polygen.source import SourceLocation
 
@@ -53,7 +54,7 @@ class Statement(Said):
             the declaration gives, or None.
         atomicity: what its option ``atomic`` says, or None.
         asynchronous: whether it has the option ``asynchronous``.
-        text: the line.
+        line: the line of text; empty for one that was never text.
         where: where that is, if not where the kernel is made.
         mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
             which assigns nothing; else empty.
@@ -68,13 +69,18 @@ class Statement(Said):
     declared: tuple[tuple[str, DType | None], ...] = ()
     atomicity: Atomicity | None = None
     asynchronous: bool = False
-    text: str = ""
+    line: str = ""
     where: SourceLocation | None = None
     mark: str = ""
     verbatim: Verbatim | None = None
     library: Library | None = None
     call: str = ""
     sweeps: bool = False
+
+    @property
+    def text(self) -> str:
+        """The line, or what it would be, for errors."""
+        return self.line or _as_line(self)
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -85,3 +91,15 @@ class Statement(Said):
     def written_names(self) -> tuple[str, ...]:
         """The names of the variables that it writes."""
         return tuple([ex.name_of(assignee) for assignee in self.assignees])
+
+
+def _as_line(said: Statement) -> str:
+    """Return a statement that was never text as one."""
+    options = [] if said.id is None else [f"id={said.id}"]
+    if said.dependencies or said.exhaustive:
+        options.append(f"dep={'*' if said.exhaustive else ''}{':'.join(said.dependencies)}")
+    if said.inames is not None:
+        options.append(f"inames={':'.join(sorted(said.inames))}")
+    options += [f"if={show_expression(p)}" for p in said.predicates]
+    left, right = (", ".join(map(show_expression, s)) for s in (said.assignees, said.values))
+    return f"{left} = {right}" + (f"  {{{', '.join(options)}}}" if options else "")

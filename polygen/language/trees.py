@@ -17,6 +17,7 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.reduction import facts_of
 from polygen.ir.show_expression import show_expression
+from polygen.language.handles import Handle, Loop, tree_of
 from polygen.language.operations import REDUCE, find_operation
 from polygen.source import caller_location
 
@@ -62,6 +63,8 @@ def readable(node: Any, within: str = "an instruction", level: int = 0) -> Expre
     Raises:
         MalformedInstruction: if there is something in it that polygen does not have.
     """
+    if isinstance(node, Handle):
+        node = node.expression
     if level > _MOST_NESTED:
         raise MalformedInstruction(
             f"{within} has an expression in it that is nested more than {_MOST_NESTED} deep",
@@ -74,7 +77,7 @@ def readable(node: Any, within: str = "an instruction", level: int = 0) -> Expre
         return _written_number(node)
     if wrong := _what_is_wrong(node):
         raise _refused(within, node, wrong)
-    if isinstance(node, ex.Subscript) and node.index == ():
+    if isinstance(node, ex.Subscript) and type(node.index) is tuple and not node.index:
         return readable(node.aggregate, within, level + 1)
     if isinstance(node, ex.Call):
         return _call(node, within, level)
@@ -88,7 +91,7 @@ def _call(call: ex.Call, within: str, level: int) -> Expression:
     first, *rest = cast("tuple[Any, ...]", call.parameters or (None,))
     operation = find_operation(name)
     has_tuple = type(first) is tuple
-    over = cast("tuple[Any, ...]", first if has_tuple else (first,))
+    over = tuple(map(_named, cast("tuple[Any, ...]", first if has_tuple else (first,))))
     is_reduction = operation is not None and (name not in _SELECTIONS or has_tuple)
     if is_reduction and operation is not None and all(isinstance(i, ex.Variable) for i in over):
         operands = tuple([readable(part, within, level + 1) for part in rest])
@@ -101,6 +104,11 @@ def _call(call: ex.Call, within: str, level: int) -> Expression:
         selection: Expression = _SELECTIONS[name](given)
         return selection
     return walk.rebuild(call, given)
+
+
+def _named(over: Any) -> Any:
+    """Return what names the loop that is reduced over, if it stands for one."""
+    return ex.Variable(over.iname) if isinstance(over, Loop) else tree_of(over)
 
 
 def _width(operands: tuple[Expression, ...]) -> int:
@@ -119,6 +127,8 @@ def readable_alone(node: Any) -> Expression:
             has in text alone.
     """
     found = readable(node)
+    if ex.Call not in walk.classes(found):
+        return found
     for part in walk.subexpressions(found):
         name = ex.name_of(part.function) if isinstance(part, ex.Call) else ""
         if name in _IN_TEXT or find_operation(name) is not None:

@@ -22,7 +22,7 @@ from polygen.analysis.wellformed.call_requirements import check_calls_of_kernels
 from polygen.ir.changed import changed
 from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel, Step
-from polygen.ir.public import public
+from polygen.ir.public import in_users_names, public
 from polygen.ir.verify import verify
 from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged, prove
@@ -91,6 +91,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
     interface = Interface(function)
 
     @functools.wraps(function)
+    @in_users_names
     @without_collection
     def step(kernel: Any = None, /, *args: Any, unsafe: bool = False, **kwargs: Any) -> Any:
         if isinstance(kernel, TranslationUnit):

@@ -6,7 +6,7 @@ from polygen.errors import InvalidArgument
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Argument, ConstantArg, GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.source import caller_location
 from polygen.transformation import to_names, transformation
 from polygen.transforms.arrays.array_rewriting import Arrays

@@ -21,7 +21,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.operation import Special
 from polygen.ir.reduction import facts_of, identity_of, name_of
 from polygen.ir.verify import excerpt
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location

@@ -27,7 +27,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import update_identity
 from polygen.ir.tags import AutoLocalTag, GroupTag, LocalTag
 from polygen.ir.verify import excerpt
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location

@@ -11,7 +11,7 @@ from polygen.ir.array import ValueArg
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import is_a
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.source import caller_location
 from polygen.transformation import Kind, Name, is_one_of, to_names, transformation
 from polygen.transforms.derivatives._derivative_draft import check_variable, refused

@@ -20,7 +20,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.language.priorities import circle
 from polygen.proof import Rearranged
 from polygen.source import caller_location

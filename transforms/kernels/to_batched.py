@@ -23,7 +23,7 @@ from polygen.ir.public import is_a
 from polygen.ir.relation import MARK, make_relation
 from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.tags import ForTag
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.source import caller_location
 from polygen.transformation import Kind, Name, is_name, is_new_name, to_names, transformation
 from polygen.transforms.arrays.array_rewriting import check_no_verbatim

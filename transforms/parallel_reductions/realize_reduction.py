@@ -26,7 +26,7 @@ from polygen.ir.relation import widened
 from polygen.ir.revision import Revision
 from polygen.ir.substitution import expand
 from polygen.ir.verify import excerpt
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location

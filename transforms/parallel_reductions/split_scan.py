@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polygen.errors import NotAScan
 from polygen.ir.kernel import Kernel
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location

@@ -20,7 +20,7 @@ from polygen.ir.operation import Special
 from polygen.ir.reduction import name_of
 from polygen.ir.substitution import expand
 from polygen.ir.verify import excerpt
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import InsnId, to_id, transformation

@@ -16,7 +16,7 @@ from polygen.ir.instruction import Assigning, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
-from polygen.language.make_kernel import check_made
+from polygen.language.kernel_assembly import check_made
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import InsnId, to_id, transformation

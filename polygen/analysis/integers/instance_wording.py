@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.ir.kernel import Kernel
+from polygen.source import Where, together
 
 OTHER_ITERATIONS = "it leaves out iterations, or has new ones"
 
@@ -64,7 +65,6 @@ def shown_parameters(kernel: Kernel, point: Mapping[str, int]) -> str:
     return f"for {values}, " if values else ""
 
 
-def shown_places(kernel: Kernel, *insn_ids: str) -> str | None:
+def shown_places(kernel: Kernel, *insn_ids: str) -> Where | None:
     """Return where the user wrote these instructions."""
-    locations = [kernel.instruction(i).location or kernel.location for i in insn_ids]
-    return " and ".join(dict.fromkeys(str(place) for place in locations if place)) or None
+    return together(kernel.instruction(i).location or kernel.location for i in insn_ids)

@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, Generic, SupportsIndex, TypeVar
 
-from polygen.errors import InvalidArgument, UnknownCount, close_names, did_you_mean
+from polygen.errors import (
+    InvalidArgument,
+    UnknownCount,
+    close_names,
+    did_you_mean,
+    in_users_words,
+    unambiguous,
+)
 from polygen.inspection.counts.count import Count, added_up
 from polygen.inspection.counts.count_keys import MemAccess, Op, Sync
 from polygen.ir.kernel import Kernel
@@ -70,7 +77,8 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
         return len(self._counts)
 
     def __str__(self) -> str:
-        return "\n".join(sorted(f"{key}: {count}" for key, count in self._counts.items()))
+        lines = sorted(f"{key}: {count}" for key, count in self._counts.items())
+        return in_users_words("\n".join(lines), unambiguous(self._kernel.names_in_errors))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} kinds)"

@@ -19,7 +19,7 @@ from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.instance_order import order_of
 from polygen.analysis.order.loop_tree import loops_outside
 from polygen.analysis.pairs.instance_pairs import equal, greater, less, witness
-from polygen.errors import UnknownInstruction
+from polygen.errors import UnknownInstruction, in_users_words, unambiguous
 from polygen.inspection.order.dependency_chains import Link, chain
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -72,7 +72,8 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
     ):
         parts = (_loops, _reductions, _axes, _within, _related, _needed)
         lines = [line for part in parts for line in part(expanded, a, b)]
-    return "\n".join([*_origins(kernel, a, b), *lines])
+    text = "\n".join([*_origins(kernel, a, b), *lines])
+    return in_users_words(text, unambiguous(kernel.names_in_errors))
 
 
 def _instruction(kernel: Kernel, insn_id: str) -> Instruction:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from polygen.analysis.dataflow.dependences import Dependence, dependences
 from polygen.analysis.pairs.instance_pairs import users
+from polygen.errors import in_users_words, unambiguous
 from polygen.inspection.order.legal_steps import Verdict, is_legal
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
@@ -56,8 +57,9 @@ class Parallelism:
 class ParallelInames(Mapping[str, Parallelism]):
     """The dependences between iterations of each iname, by name.  It prints as a table."""
 
-    def __init__(self, rows: Mapping[str, Parallelism]) -> None:
+    def __init__(self, rows: Mapping[str, Parallelism], names: Mapping[str, str]) -> None:
         self._rows = rows
+        self._names = unambiguous(names)  # as the user wrote them
 
     def __getitem__(self, iname: str) -> Parallelism:
         return self._rows[iname]
@@ -69,11 +71,13 @@ class ParallelInames(Mapping[str, Parallelism]):
         return len(self._rows)
 
     def __str__(self) -> str:
-        width = max(map(len, (*self._rows, "iname")))
+        called = {iname: self._names.get(iname, iname) for iname in self._rows}
+        width = max(map(len, (*called.values(), "iname")))
         lines = [f"{'iname':{width}}  parallel  carries"]
         for iname, row in self._rows.items():
-            first, *others = str(row).splitlines()
-            lines += [f"{iname:{width}}  {first}", *(f"{'':{width}}  {line}" for line in others)]
+            first, *others = in_users_words(str(row), self._names).splitlines()
+            lines.append(f"{called[iname]:{width}}  {first}")
+            lines += [f"{'':{width}}  {line}" for line in others]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -118,7 +122,8 @@ def parallel_inames(kernel: Kernel) -> ParallelInames:
         {
             iname: _parallelism(kernel, iname, tuple(d for d in found if d.carried_by == iname))
             for iname in kernel.inames
-        }
+        },
+        kernel.names_in_errors,
     )
 
 

@@ -1,0 +1,129 @@
+"""What the methods of `polygen.Builder` are given: places, names, targets, values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias, cast
+
+from polygen.errors import InvalidArgument, MalformedInstruction, NameTaken
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import Argument, TemporaryVariable
+from polygen.ir.empty import NO_NAMES
+from polygen.ir.expression import Expression
+from polygen.ir.show_expression import show_expression
+from polygen.language.handles import Handle, Loop
+from polygen.language.statement import Statement
+from polygen.language.trees import readable_alone
+from polygen.source import SourceLocation, caller_location
+
+Name: TypeAlias = str | ex.Variable | Handle
+Names: TypeAlias = Name | Iterable[Name]
+Operand: TypeAlias = Expression | Handle | Callable[[Loop], Any]  # of a reduction
+Place: TypeAlias = SourceLocation | tuple[Any, ...] | None
+
+
+def place_of(location: Place) -> SourceLocation | None:
+    """Return a place that may have been given as a tuple.
+
+    Raises:
+        InvalidArgument: if it is none.
+    """
+    if location is None or isinstance(location, SourceLocation):
+        return location
+    kinds = (str, int, int, int)
+    fits = 2 <= len(location) <= 4 and all(
+        isinstance(part, kind) or (part is None and at > 1)
+        for at, (part, kind) in enumerate(zip(location, kinds, strict=False))
+    )
+    if not fits:
+        raise InvalidArgument(
+            f"location={location!r} is no place in a file",
+            where=caller_location(),
+            remedy="pass (file, line), or (file, line, column, end)",
+        )
+    return SourceLocation(*location)
+
+
+def taken(name: str) -> NameTaken:
+    """Return the error that says that a name is in use."""
+    return NameTaken(
+        f"the builder has something called '{name}' already",
+        where=caller_location(),
+        remedy="use what stands for it, or another name; temporaries and loops get names of their "
+        "own",
+    )
+
+
+def is_argument(variable: Argument | TemporaryVariable) -> bool:
+    """Tell whether the caller passes a variable."""
+    return not isinstance(variable, TemporaryVariable)
+
+
+def condition_of(conditions: tuple[Any, ...]) -> Expression | None:
+    """Return one condition for several that all have to hold; None for none."""
+    return all_of([*map(readable_alone, conditions)]) if conditions else None
+
+
+def all_of(conditions: Sequence[Expression]) -> Expression:
+    """Return the condition that holds where several do."""
+    return ex.LogicalAnd(tuple(conditions)) if len(conditions) > 1 else conditions[0]
+
+
+def reduced_in(said: Statement) -> frozenset[str]:
+    """Return the inames over which an instruction reduces."""
+    return NO_NAMES.union(*map(walk.reduction_inames, said.values))
+
+
+def several(given: object) -> tuple[object, ...]:
+    """Return what is given, which is one or a tuple of several, as a tuple."""
+    return (*cast("Iterable[object]", given),) if isinstance(given, tuple) else (given,)
+
+
+def target_of(node: Any) -> Expression:
+    """Return what is assigned to, in the form that the language has."""
+    target = readable_alone(node)
+    if not isinstance(target, ex.Variable | ex.Subscript | ex.SubArrayRef):
+        raise InvalidArgument(
+            f"{show_expression(target)} cannot be assigned to",
+            where=caller_location(),
+            remedy="pass a variable, an element of an array, or a part of one for a kernel that is "
+            "called",
+        )
+    return target
+
+
+def values_of(value: Any, count: int) -> tuple[Expression, ...]:
+    """Return a value for each of the targets: the results of one call, if that is what it is."""
+    if isinstance(value, tuple):
+        values = tuple(map(readable_alone, several(cast("object", value))))
+        if len(values) != count:
+            raise MalformedInstruction(
+                f"{len(values)} values are assigned to {count} targets",
+                where=caller_location(),
+                remedy="pass as many values as targets",
+            )
+        return values
+    whole = readable_alone(value)
+    return (whole,) if count == 1 else tuple([ex.Component(whole, n) for n in range(count)])
+
+
+def prefix_of(targets: tuple[Expression, ...], value: Any) -> str | None:
+    """Return how the id of a call of a kernel begins, as `make_kernel` lets it begin."""
+    if not isinstance(value, ex.Call):
+        return None
+    parts = (*targets, *value.parameters)
+    return ex.name_of(value.function) if any(isinstance(p, ex.SubArrayRef) for p in parts) else None
+
+
+def words_of(names: Names) -> tuple[str, ...]:
+    """Return names, given as one or several texts or variables, as texts."""
+    several = (names,) if isinstance(names, str | ex.Variable | Handle) else tuple(names)
+    return tuple([word_of(n) for n in several])
+
+
+def word_of(name: Name) -> str:
+    """Return a name, given as a text or as what stands for it, as a text."""
+    if isinstance(name, str):
+        return name
+    return name.iname if isinstance(name, Loop) else name.name
