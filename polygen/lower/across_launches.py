@@ -78,7 +78,7 @@ def with_values_kept(kernel: Kernel, names: frozenset[str]) -> Kept:
         kernel: with types, an axis for each iname on one, and an address space for each temporary.
         names: the temporaries that were declared ``auto``.
     """
-    if not names and not _may_lose_accumulators(kernel):
+    if not names and not _may_lose(kernel):
         return Kept(kernel, {})
     keeper = _Keeper(kernel, names)
     while keeper.is_better():
@@ -86,14 +86,18 @@ def with_values_kept(kernel: Kernel, names: frozenset[str]) -> Kept:
     return Kept(keeper.kernel, keeper.origins)
 
 
-def _may_lose_accumulators(kernel: Kernel) -> bool:
-    """Tell whether a launch may end between the start of an accumulator and its use."""
+def _may_lose(kernel: Kernel) -> bool:
+    """Tell whether a launch may end behind the start of an accumulator, or what a condition asks.
+
+    That is, whether it is worth while to look for launches.
+    """
     if not any(isinstance(tag, GroupTag) for tag in kernel.tags.values()):
         return False
-    insns = kernel.instructions
-    if not any(insn.reduction_inames for insn in insns):
+    if not any(i.reduction_inames for i in kernel.instructions) and not any(
+        is_asked(kernel, t.name) for t in kernel.temporaries if not t.shape
+    ):
         return False
-    if any(isinstance(insn, Barrier) for insn in insns):
+    if any(isinstance(insn, Barrier) for insn in kernel.instructions):
         return True
     if any(isinstance(a, GlobalArg) and a.may_alias for a in kernel.arguments):
         return True
@@ -243,8 +247,7 @@ class _Keeper:
         """Yield kernels in which less may be lost, what costs least first."""
         kernel = self.kernel
         for_whom = {standing.made_for[n] for n in standing.lost if n in standing.made_for}
-        written = {n for i in for_whom for n in kernel.instruction(i).written_names}
-        results = [n for n in kernel.variables if n in written and self._is_open(n)]
+        results = self._results(for_whom, standing.lost)
         lost = [n for n in standing.lost if self._is_open(n)]
         if results:
             yield _Attempt(with_one_for_all(kernel, results), {}, settles=True)
@@ -257,6 +260,26 @@ class _Keeper:
             if for_each is not None:
                 yield _Attempt(for_each, {}, settles=True)
         yield from self._without_accumulators(for_whom)
+
+    def _results(self, ids: Iterable[str], lost: Iterable[str]) -> tuple[str, ...]:
+        """Return the temporaries that may be in global memory, and depend on what may not.
+
+        Parameters:
+            ids: of instructions of whose reductions an accumulator is lost.
+            lost: what is lost.
+        """
+        kernel, found = self.kernel, set[str]()
+        pending = {name for name in lost if name in kernel.variables and not self._is_open(name)}
+        pending.update(*(kernel.instruction(i).written_names for i in ids))
+        closed: set[str] = set()
+        while pending:
+            name = pending.pop()
+            if self._is_open(name):
+                found.add(name)
+            elif name not in closed and kernel.address_space(name) is not _GLOBAL:
+                closed.add(name)
+                pending.update(*(kernel.instruction(i).written_names for i in users(kernel, name)))
+        return tuple([name for name in kernel.variables if name in found])
 
     def _is_open(self, name: str) -> bool:
         """Tell whether a temporary may be in global memory, and is not."""

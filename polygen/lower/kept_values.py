@@ -67,7 +67,7 @@ def with_one_for_each(kernel: Kernel, name: str) -> Kernel | None:
     inames = {tag: list(dict.fromkeys([own[tag] for own in on_axes.values()])) for tag in tags}
     numbers = {i: number_on_axis(kernel, i) for several in inames.values() for i in several}
     extents = {tag: largest([axis_count(kernel, i) for i in inames[tag]]) for tag in tags}
-    if None in numbers.values() or ex.Max in [*map(type, extents.values())]:
+    if None in numbers.values():
         return None
     places = {
         insn_id: {tag: number for tag in tags if (number := numbers[own[tag]]) is not None}
