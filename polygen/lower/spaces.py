@@ -27,10 +27,28 @@ def chosen_spaces(kernel: Kernel) -> Mapping[str, AddressSpace]:
         UserError: as `lower` does, if a temporary is declared ``auto`` and there is no such code.
     """
     kernel = kernel.expanded
-    plain = kernel
-    if names := declared_auto(kernel):
-        plain = with_values_kept(with_some_types(assign_axes(with_spaces(kernel))), names).kernel
+    names = declared_auto(kernel)
+    if not names:
+        return {t.name: t.address_space for t in kernel.temporaries}
+    plain, _ = _kept(with_some_types(assign_axes(with_spaces(kernel))), names)
     return {t.name: plain.address_space(t.name) for t in kernel.temporaries}
+
+
+def with_chosen_spaces(kernel: Kernel) -> Kernel:
+    """Return the kernel with each temporary where it is in the code that is generated.
+
+    What is kept from one launch to the next has the axes that it has there, and instructions of
+    its own, but for what work items share.
+
+    Parameters:
+        kernel: with types, and without rules and calls.
+    """
+    plain, names = assign_axes(with_spaces(kernel)), declared_auto(kernel)
+    if _shared(plain)[0] is plain:
+        return with_values_kept(plain, names).kernel
+    kept, _ = _kept(plain, names)
+    spaces = {t.name: kept.address_space(t.name) for t in kernel.temporaries}
+    return plain.copy(temporaries=tuple([t.in_space(spaces[t.name]) for t in plain.temporaries]))
 
 
 def declared_auto(kernel: Kernel) -> frozenset[str]:
@@ -40,12 +58,22 @@ def declared_auto(kernel: Kernel) -> frozenset[str]:
 
 def in_launches(kernel: Kernel) -> tuple[Kernel, tuple[TreeNode, ...], Mapping[str, str]]:
     """Return what `Kernel.launches` does, of a kernel without rules and calls."""
-    plain, homes, carried = _shared(with_some_types(assign_axes(with_spaces(kernel))))
-    kept = with_values_kept(plain, declared_auto(kernel) | carried)
-    homes |= {new: homes.get(old, old) for new, old in kept.origins.items()}
-    plain, made, tree = placed(kept.kernel)
+    kept, homes = _kept(with_some_types(assign_axes(with_spaces(kernel))), declared_auto(kernel))
+    plain, made, tree = placed(kept)
     origins = {**homes, **{new: homes.get(old, old) for new, old in made.items()}}
     return plain, tree, origins
+
+
+def _kept(kernel: Kernel, names: frozenset[str]) -> tuple[Kernel, dict[str, str]]:
+    """Return the kernel with what is lowered to loops, and the instructions that new ones are for.
+
+    Parameters:
+        kernel: with types, an axis for each iname on one, and an address space for each temporary.
+        names: the temporaries that were declared ``auto``.
+    """
+    plain, homes, carried = _shared(kernel)
+    kept = with_values_kept(plain, names | carried)
+    return kept.kernel, homes | {new: homes.get(old, old) for new, old in kept.origins.items()}
 
 
 def _shared(kernel: Kernel) -> tuple[Kernel, dict[str, str], frozenset[str]]:
