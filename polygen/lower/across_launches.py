@@ -20,14 +20,16 @@ Each attempt is a kernel, which is taken if it is as well formed as the one befo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polygen.analysis.access.domains import all_reads
 from polygen.analysis.order.loop_tree import LoopNode, TreeNode, assignments, loop_tree
 from polygen.analysis.pairs.instance_pairs import users
 from polygen.analysis.wellformed.check import obligations
 from polygen.errors import (
+    DependencyCycle,
     NestingDecides,
+    NoLoopNest,
     OutOfBounds,
     ProofLimit,
     UninitializedRead,
@@ -295,7 +297,7 @@ class _Keeper:
                 continue
             readers = _readers_elsewhere(kernel, name, standing.launches)
             found = with_values_again(kernel, name, readers) if readers else None
-            if found is not None and (is_constant(kernel, name) or is_proved(kernel, found[0])):
+            if found is not None and _is_same(kernel, found[0], name):
                 yield _Attempt(*found)
 
     def _without_accumulators(self, ids: Collection[str]) -> Iterator[_Attempt]:
@@ -326,6 +328,22 @@ class _Keeper:
             yield _Attempt(new, origins)
 
 
+def _is_same(old: Kernel, new: Kernel, name: str) -> bool:
+    """Tell whether a scalar has the same value wherever it is computed again.
+
+    It has the same type there, whichever that is: in the proof, that of what is computed.
+    """
+    if is_constant(old, name):
+        return True
+    again = {name} | (new.variables.keys() - old.variables.keys())
+    return is_proved(*(_of_any_type(kernel, again) for kernel in (old, new)))
+
+
+def _of_any_type(kernel: Kernel, names: Collection[str]) -> Kernel:
+    temporaries = [replace(t, dtype=None) if t.name in names else t for t in kernel.temporaries]
+    return kernel.copy(temporaries=tuple(temporaries))
+
+
 def _realized(kernel: Kernel, ids: Iterable[str]) -> tuple[Kernel, Mapping[str, str]]:
     """Return the kernel with accumulators as temporaries, and what is made for what."""
     origins: dict[str, str] = {}
@@ -339,23 +357,18 @@ def _realized(kernel: Kernel, ids: Iterable[str]) -> tuple[Kernel, Mapping[str, 
 
 def _readers_elsewhere(
     kernel: Kernel, name: str, launches: Sequence[_Launch]
-) -> tuple[frozenset[str], ...]:
-    """Return who reads a variable in each launch but the one that has its writer.
+) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Return who reads a variable in each launch but its writer's, and the loops around that.
 
     Nothing, if one of them is part of several launches.
     """
-    readers = frozenset(users(kernel, name)) - {w.id for w in kernel.writers[name]}
-    found = [launch.ids & readers for launch in launches]
-    if len(frozenset().union(*found)) < sum(map(len, found)):
-        return ()
     writers = {w.id for w in kernel.writers[name]}
-    return tuple(
-        [
-            ids
-            for ids, launch in zip(found, launches, strict=True)
-            if ids and not writers & launch.ids
-        ]
-    )
+    readers = frozenset(users(kernel, name)) - writers
+    found = [(launch.ids & readers, launch.around) for launch in launches]
+    if len(NO_NAMES.union(*(ids for ids, _ in found))) < sum(len(ids) for ids, _ in found):
+        return ()
+    elsewhere = [writers.isdisjoint(launch.ids) for launch in launches]
+    return tuple([one for one, there in zip(found, elsewhere, strict=True) if one[0] and there])
 
 
 def _is_as_sound(new: Kernel, old: Kernel) -> bool:
@@ -363,4 +376,6 @@ def _is_as_sound(new: Kernel, old: Kernel) -> bool:
     try:
         return set(obligations(new)) <= set(obligations(old))
     except (UnorderedAccess, UninitializedRead, NestingDecides, OutOfBounds, ProofLimit):
+        return False
+    except (DependencyCycle, NoLoopNest):  # no execution is permitted
         return False

@@ -10,7 +10,7 @@ the same, `polygen.lower.across_launches` asks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polygen.analysis.access.hardware_indices import axis_count, largest, number_on_axis
@@ -165,7 +165,7 @@ def is_constant(kernel: Kernel, name: str) -> bool:
 
 
 def with_values_again(
-    kernel: Kernel, name: str, readers: Collection[Collection[str]]
+    kernel: Kernel, name: str, readers: Sequence[tuple[frozenset[str], frozenset[str]]]
 ) -> tuple[Kernel, Mapping[str, str]] | None:
     """Return the kernel with a scalar computed again in further launches, and what is for what.
 
@@ -174,7 +174,8 @@ def with_values_again(
     Parameters:
         kernel: the kernel.
         name: the scalar.
-        readers: for each of the launches, the instructions that read it there.
+        readers: for each of the launches, the instructions that read it there, and the inames of
+            the loops on the host around them.
     """
     writers, variable = kernel.writers.get(name, ()), _temporary(kernel, name)
     if len(writers) != 1 or variable.shape or _is_said_elsewhere(kernel, name):
@@ -182,13 +183,14 @@ def with_values_again(
     writer = writers[0]
     if not _is_plain(writer) or any(
         not writer.within_inames <= kernel.instruction(i).within_inames
-        for several in readers
+        for several, _ in readers
         for i in several
     ):
         return None
     made: dict[str, str] = {}
-    for several in readers:
-        kernel, again = _with_value_again(kernel, writer, variable, several)
+    for several, around in readers:
+        here = writer.copy(within_inames=writer.within_inames | around)
+        kernel, again = _with_value_again(kernel, here, variable, several)
         made[again] = writer.id
     return kernel, made
 

@@ -386,8 +386,9 @@ class _Host:
                     "needed on both sides of a point where the whole grid has to wait",
                     where=self._kernel.location,
                     excerpt=excerpt(self._kernel, *users),
-                    remedy="save_and_reload_temporaries(kernel) keeps it in a global temporary; or "
-                    "compute it again",
+                    remedy=f"set_temporary_address_space(kernel, '{temporary.name}', 'auto') lets "
+                    "it be in global memory; save_and_reload_temporaries(kernel) keeps it there "
+                    "for each work item; or compute it again",
                 )
 
 
