@@ -40,6 +40,7 @@ def test_numbers_and_counts(domain: str, tag: str, values: Callable[[int], range
     knl = _on(domain, tag)
     first, number, count = first_on_axis(knl, "i"), number_on_axis(knl, "i"), axis_count(knl, "i")
     assert first is not None
+    assert number is not None
     for n in (0, 1, 2, 5, 8):
         expected = values(n)
         assert integer(count, {"n": n}) == len(expected), n
