@@ -25,17 +25,17 @@ def _on(domain: str, tag: str = "g.0", iname: str = "i") -> Kernel:
         return pg.tag_inames(knl, {iname: tag})
 
 
-@pytest.mark.parametrize(
-    ("domain", "tag", "values"),
-    [
-        ("{ [i]: 0<=i<n }", "g.0", range),
-        ("{ [i]: 3<=i<n+3 }", "g.0", lambda n: range(3, n + 3)),
-        ("{ [i]: n<=i<2*n+1 }", "g.0", lambda n: range(n, 2 * n + 1)),
-        ("{ [i]: 0<=4*i<n }", "g.0", lambda n: range((n + 3) // 4)),
-        ("{ [i]: 2<=i<10 }", "l.0", lambda _: range(2, 10)),
-        ("{ [i]: 0<=i<9 and i mod 2 = 0 }", "l.0", lambda _: range(9)),
-    ],
-)
+_RANGES: list[tuple[str, str, Callable[[int], range]]] = [
+    ("{ [i]: 0<=i<n }", "g.0", range),
+    ("{ [i]: 3<=i<n+3 }", "g.0", lambda n: range(3, n + 3)),
+    ("{ [i]: n<=i<2*n+1 }", "g.0", lambda n: range(n, 2 * n + 1)),
+    ("{ [i]: 0<=4*i<n }", "g.0", lambda n: range((n + 3) // 4)),
+    ("{ [i]: 2<=i<10 }", "l.0", lambda _: range(2, 10)),
+    ("{ [i]: 0<=i<9 and i mod 2 = 0 }", "l.0", lambda _: range(9)),
+]
+
+
+@pytest.mark.parametrize(("domain", "tag", "values"), _RANGES)
 def test_numbers_and_counts(domain: str, tag: str, values: Callable[[int], range]) -> None:
     knl = _on(domain, tag)
     first, number, count = first_on_axis(knl, "i"), number_on_axis(knl, "i"), axis_count(knl, "i")
