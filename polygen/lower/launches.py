@@ -190,3 +190,12 @@ def host_parts(nodes: Sequence[TreeNode]) -> Iterator[LoopNode | tuple[TreeNode,
             yield (node,)
     if launch:
         yield tuple(launch)
+
+
+def host_loops(nodes: Sequence[TreeNode]) -> frozenset[str]:
+    """Return the inames of the loops in which the whole grid waits: they run on the host."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, LoopNode) and has_global_barrier(node):
+            found |= {node.iname} | host_loops(node.children)
+    return frozenset(found)

@@ -32,6 +32,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.layout import USUAL_VECTOR_BYTES, VECTOR_BYTES, storage_count, vector_length
 from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.ir.verify import excerpt
+from polygen.lower.across_launches import with_values_kept
 from polygen.lower.asynchronous import (
     check_asynchronous,
     check_sources,
@@ -46,7 +47,7 @@ from polygen.lower.dead_accumulators import without_unread
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
 from polygen.lower.lanes import known_multiples, with_lane_axes, with_lane_loops, with_vectors
-from polygen.lower.launches import Axis, grid_of, has_global_barrier, host_parts
+from polygen.lower.launches import Axis, grid_of, host_loops, host_parts
 from polygen.lower.library_functions import library_functions
 from polygen.lower.lifetimes import carries
 from polygen.lower.program import (
@@ -63,7 +64,7 @@ from polygen.lower.separate import check_separations
 from polygen.lower.shared_reductions import with_shared_reductions
 from polygen.lower.shared_scans import with_shared_scans
 from polygen.lower.sizes import with_size_arguments, without_size_arguments
-from polygen.lower.spaces import declared_auto, with_global
+from polygen.lower.spaces import declared_auto
 from polygen.lower.vectors import shared_vectors
 from polygen.lower.waits import exchanged
 from polygen.lower.work_items import as_loops, without_barriers
@@ -118,7 +119,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_size_arguments(kernel, index_dtype)  # for products of sizes
     kernel, carried = with_shared_scans(kernel)  # stages in local memory
     kernel = with_shared_reductions(kernel)  # trees in local memory
-    kernel = with_global(kernel, auto | carried)  # what is needed in several launches
+    kernel = with_values_kept(kernel, auto | carried).kernel  # for later launches
     return with_vectors(kernel)  # of lanes
 
 
@@ -156,9 +157,9 @@ def lower_prepared(
     tell_ignored(realized, ignored_priorities(realized))
     tree = loop_tree(realized)  # one loop an iname; siblings in order
     tree = place_barriers(realized, tree)  # where work items wait for each other
-    host_loops = _host_loops(tree)
-    if host_loops:  # accumulators are private, and cannot be carried through these
-        realized = _realized(kernel, quiet=True, host_loops=host_loops)
+    waiting = host_loops(tree)
+    if waiting:  # accumulators are private, and cannot be carried through these
+        realized = _realized(kernel, quiet=True, waiting=waiting)
         tree = place_barriers(realized, loop_tree(realized, quiet=True))
     if model is Model.GRID:
         tree = place_waits(realized, tree)  # for asynchronous copies
@@ -170,23 +171,11 @@ def lower_prepared(
 
 
 def _realized(
-    kernel: Kernel, *, quiet: bool = False, host_loops: frozenset[str] = frozenset()
+    kernel: Kernel, *, quiet: bool = False, waiting: frozenset[str] = frozenset()
 ) -> Kernel:
     """Return the kernel without reductions; lanes have accumulators of their own."""
-    realized = realize_reductions(kernel, quiet=quiet, host_loops=host_loops)
+    realized = realize_reductions(kernel, quiet=quiet, host_loops=waiting)
     return realized if realized is kernel else with_vectors(with_lane_axes(realized))
-
-
-def _host_loops(tree: Sequence[TreeNode]) -> frozenset[str]:
-    """Return the inames of the loops in which the whole grid waits."""
-    found: set[str] = set()
-    for node in tree:
-        if isinstance(node, LoopNode):
-            inner = _host_loops(node.children)
-            found |= inner
-            if inner or any(map(has_global_barrier, node.children)):
-                found.add(node.iname)
-    return frozenset(found)
 
 
 class _Host:
@@ -399,8 +388,9 @@ class _Host:
                     "needed on both sides of a point where the whole grid has to wait",
                     where=self._kernel.location,
                     excerpt=excerpt(self._kernel, *users),
-                    remedy="save_and_reload_temporaries(kernel) keeps it in a global temporary; or "
-                    "compute it again",
+                    remedy=f"set_temporary_address_space(kernel, '{temporary.name}', 'auto') lets "
+                    "it be in global memory; save_and_reload_temporaries(kernel) keeps it there "
+                    "for each work item; or compute it again",
                 )
 
 

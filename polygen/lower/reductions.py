@@ -49,9 +49,11 @@ def realize_reductions(
     return _Realizer(kernel, quiet, host_loops).run()
 
 
-def realized_with_origins(kernel: Kernel) -> tuple[Kernel, Mapping[str, str]]:
+def realized_with_origins(
+    kernel: Kernel, host_loops: frozenset[str] = frozenset()
+) -> tuple[Kernel, Mapping[str, str]]:
     """Return what `realize_reductions` does, and which instruction each new one was made for."""
-    maker = _Realizer(kernel, quiet=True, host_loops=frozenset())
+    maker = _Realizer(kernel, quiet=True, host_loops=host_loops)
     return maker.run(), maker.origins
 
 

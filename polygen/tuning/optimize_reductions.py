@@ -51,6 +51,7 @@ from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
 from polygen.tuning.spread import spread
 from polygen.tuning.substituted import substituted
+from polygen.tuning.time_steps import with_time_steps
 
 _MEASURED = 12  # candidates: those that the model finds best
 
@@ -149,6 +150,8 @@ def optimize_reductions(
             remedy="Limits(..., compute_units=132), Limits.named('H100') or Limits.of_device()",
         )
     units = limits.compute_units
+    shared = [name for family in families(kernel) for name in names_of(family)]
+    kernel = with_time_steps(kernel, [*shared, *(insn.id for insn in scattering(kernel))])
     kernel = _scattered(kernel, sizes, partial(on_device, limits=limits))
     if not families(kernel):
         return kernel

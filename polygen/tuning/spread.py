@@ -16,6 +16,7 @@ from polygen.transforms.splitting.join_inames import join_inames
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import Order, order_of, side_by_side
 from polygen.tuning.shares import Device, device_of, in_turns, lanes_along
+from polygen.tuning.time_steps import is_time_step
 
 _THREADS, _WIDTH = 256, 32
 _AXES = 3
@@ -85,7 +86,8 @@ def _nests(kernel: Kernel) -> Iterator[tuple[str, ...]]:
 
 def _free(kernel: Kernel, name: str) -> list[str]:
     within = kernel.instruction(name).within_inames
-    return [i for i in kernel.inames if i in within and not is_parallel(kernel.tags.get(i))]
+    loops = [i for i in kernel.inames if i in within and not is_time_step(kernel, i)]
+    return [i for i in loops if not is_parallel(kernel.tags.get(i))]
 
 
 def _lanes_of(
@@ -134,7 +136,7 @@ def _spread(
     in_tiles: bool,
 ) -> Kernel:
     insn = kernel.instruction(ids[0])
-    if len(free) < len(insn.within_inames):
+    if len(free) < len([i for i in insn.within_inames if not is_time_step(kernel, i)]):
         return _beside_others(kernel, insn, ids, free)
     if order.across is not None:
         return _in_tiles(kernel, ids, order, device)

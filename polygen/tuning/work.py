@@ -23,6 +23,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of
+from polygen.tuning.time_steps import is_time_step
 
 _FUNCTION, _DIVISION = 20, 8  # operations: those of `exp`, say, and of a quotient
 _ROUNDING = 4  # to a half and back: units have few conversions at once
@@ -96,12 +97,13 @@ def work_of(
 
 
 def points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsIndex]) -> int:
-    """Return how many values inames have together.
+    """Return how many values inames have together, in one iteration of steps of time.
 
     Raises:
         MissingArgument: if a size is missing.
         NotCountable: if data decides.
     """
+    inames = frozenset([i for i in inames if not is_time_step(kernel, i)])
     if not inames:
         return 1
     around = with_surrounding(kernel, inames)

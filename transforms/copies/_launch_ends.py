@@ -10,7 +10,7 @@ from polygen.analysis.expansion.inlining import parts_of_calls
 from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, statements
 from polygen.analysis.pairs.iteration_local import apart, passes_nothing
 from polygen.ir.array import AddressSpace
-from polygen.ir.empty import new_dict
+from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.instruction import Barrier, Instruction
 from polygen.ir.kernel import Kernel
 
@@ -134,12 +134,12 @@ def _ends_launch(node: TreeNode) -> bool:
 
 def lost_temporaries(kernel: Kernel) -> tuple[str, ...]:
     """Return the private and local temporaries that would have to live longer than a launch."""
-    plain, _, _ = kernel.launches
-    _, launches = with_boundaries(kernel.without_rules)
+    plain, tree, _ = kernel.launches
+    launches = list(_launches(plain, tree, NO_NAMES))
     found: list[str] = []
     for temporary in kernel.temporaries:
         name = temporary.name
-        homes = [part.outer for part in launches if users_in(kernel.without_rules, name, part)]
+        homes = [outer for names, outer in launches if name in names]
         if plain.address_space(name) is AddressSpace.GLOBAL or not homes:
             continue
         loops = homes[0]
@@ -147,6 +147,18 @@ def lost_temporaries(kernel: Kernel) -> tuple[str, ...]:
         if len(homes) > 1 or carried:
             found.append(name)
     return tuple(found)
+
+
+def _launches(
+    plain: Kernel, nodes: Sequence[TreeNode], outer: frozenset[str]
+) -> Iterable[tuple[frozenset[str], frozenset[str]]]:
+    """Yield what each launch touches, and the inames of the loops on the host around it."""
+    for piece in _pieces(nodes):
+        if isinstance(piece, LoopNode):
+            yield from _launches(plain, piece.children, outer | {piece.iname})
+        elif isinstance(piece, tuple):
+            touched = (all_reads(plain, i).union(i.written_names) for i in statements(piece))
+            yield NO_NAMES.union(*touched), outer
 
 
 def users_in(kernel: Kernel, name: str, part: LaunchPart) -> tuple[Instruction, ...]:

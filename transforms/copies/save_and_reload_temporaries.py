@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from polygen.analysis.access.accesses import touched
 from polygen.analysis.access.domains import with_surrounding
+from polygen.analysis.access.hardware_indices import axis_count, largest
 from polygen.analysis.expansion.inlining import parts_of_calls
 from polygen.analysis.integers.known_facts import is_never_written
 from polygen.analysis.pairs.instance_pairs import users
@@ -26,19 +27,13 @@ from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import transformation
 from polygen.transforms.arrays.array_rewriting import check_no_verbatim, without_rules_about
-from polygen.transforms.copies._hardware_indices import (
-    axis_count,
-    domain_over,
-    largest,
-    number_on_axis,
-    written_elements,
-)
 from polygen.transforms.copies._launch_ends import (
     LaunchPart,
     lost_temporaries,
     users_in,
     with_boundaries,
 )
+from polygen.transforms.copies._saved_elements import domain_over, saved_number, written_elements
 
 
 @transformation
@@ -260,7 +255,7 @@ class _Keeper:
         self._taken |= {insn_id, *own}
         within = home.part.outer.union(inames)
         _check_nest(self._kernel, self._variable.name, within)
-        numbers = [number_on_axis(self._kernel, iname) for iname in inames]
+        numbers = [saved_number(self._kernel, iname) for iname in inames]
         here = ex.element(ex.Variable(home.name), tuple(map(ex.Variable, own)))
         there = ex.element(ex.Variable(self._saved), self._ordered(numbers, map(ex.Variable, own)))
         ends = home.writers if saves else {home.part.start}

@@ -31,7 +31,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.relation import widened
 from polygen.ir.revision import Revision
-from polygen.ir.tags import GroupTag, InameTag, LocalTag, UnrollTag
+from polygen.ir.tags import ForTag, GroupTag, InameTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.proof import Rearranged
@@ -144,7 +144,9 @@ class _Stages:
             axes = self._places(beside)
             result = self._kept(result, f"part_{like}", groups, axes, AddressSpace.LOCAL)
         elif dealt.group is not None:
-            axes = self._in_memory((*around, dealt.group))
+            # One iteration after the other may use the same places, if that is what is asked for.
+            each = [i for i in around if self.kernel.tags.get(i) != ForTag()]
+            axes = self._in_memory((*each, dealt.group))
             result = self._kept(result, f"part_{like}", groups, axes, AddressSpace.GLOBAL)
         return result
 

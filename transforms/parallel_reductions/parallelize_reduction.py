@@ -72,7 +72,9 @@ def parallelize_reduction(
     launch, and the first of them combines what all have found, in their order.  The kernel gets the
     option ``clusters``; where a target has none, they are one larger group of work items.
 
-    The inames of the results get axes of the grid, if they are not tagged.
+    The inames of the results get axes of the grid, if they are not tagged.  For a loop that is
+    tagged ``for``, steps of time, say, what groups find in one iteration is stored where they
+    stored it in the one before.
 
     Kind: order and storage.
 

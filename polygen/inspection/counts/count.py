@@ -21,6 +21,7 @@ from polygen.inspection.counts.given_sizes import check_assumed
 from polygen.ir import walk
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names, project_out, universe
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
@@ -82,13 +83,17 @@ class Count:
         """Return the number for given sizes.
 
         Parameters:
-            params: the value of each size that it depends on; others may be among them.
+            params: the value of each size that it depends on; others may be among them.  A size
+                need not be, on which it does not depend for these values of others.
 
         Raises:
             MissingArgument: if the value of a size is not given.
             InvalidArgument: if it is no integer.
             AssumptionViolated: if the kernel's assumptions exclude these sizes.
         """
+        value = self._for_some(params)
+        if value is not None:
+            return value
         sizes = self._sizes(params)
         polynomial = self.pwqpolynomial
         if polynomial is None:
@@ -100,14 +105,38 @@ class Count:
 
         Parameters and errors are those of `eval_with_dict`.
         """
+        value = self._for_some(params)
+        if value is not None:
+            return value
         sizes = self._sizes(params)
         return sum(times * _number_at(points, sizes) for points, times in self.parts)
 
+    def _for_some(self, params: Mapping[str, SupportsIndex]) -> int | None:
+        """Return the number for sizes of which some are not given, if these do not matter."""
+        given = self._given(params)
+        lacking = self._names - given
+        if not lacking or self.pwqpolynomial is None:
+            return None
+        sizes = known_sizes(self.kernel, given, params)
+        known = self.kernel.assumptions.flat
+        for name, value in sizes.items():
+            known = known.intersect(isl.Set(f"[{name}] -> {{ : {name} = {value} }}"))
+        return _only_value(self.pwqpolynomial, known)
+
     def _sizes(self, params: Mapping[str, SupportsIndex]) -> dict[str, int]:
         """Return the sizes that are given, derived ones too, checked."""
-        needed = {name for points, _ in self.parts for name in self._parameters(points)}
-        needed.update(flat_names(self.kernel.assumptions.flat) if self.parts else ())
-        return known_sizes(self.kernel, needed, params)
+        return known_sizes(self.kernel, self._names | self._given(params), params)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The sizes that are in what is counted."""
+        return NO_NAMES.union(*(self._parameters(points) for points, _ in self.parts))
+
+    def _given(self, params: Mapping[str, SupportsIndex]) -> frozenset[str]:
+        """Return the sizes of which values are given, derived ones too, if they matter at all."""
+        derived = {size.name: size.names for size in self.kernel.derived_sizes}
+        names = self._names.union(flat_names(self.kernel.assumptions.flat) if self.parts else ())
+        return frozenset([n for n in names if derived.get(n, {n}) <= params.keys()])
 
     def _parameters(self, points: Points) -> frozenset[str]:
         names = frozenset(flat_names(points.flat)).union(*map(walk.free_variables, points.where))
@@ -217,6 +246,15 @@ def _evaluated(polynomial: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
         point = point.set_coordinate_val(_PARAM, position, to_val(sizes[name or ""]))
     value: int = polynomial.eval(point).to_python()
     return value
+
+
+def _only_value(polynomial: isl.PwQPolynomial, known: isl.Set) -> int | None:
+    """Return the value that a formula has for all parameters in a set; None if it has several."""
+    there = polynomial.intersect_params(known)  # with the parameters of both
+    value = there.eval(known.align_params(there.get_domain_space()).sample_point())
+    constant = isl.PwQPolynomial(f"{{ {value.to_str()} }}").intersect_params(known)
+    others = there.sub(constant)
+    return value.to_python() if others.is_zero() else None
 
 
 def _number(points: Points, sizes: Mapping[str, int]) -> int:

@@ -46,6 +46,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
 )
+from polygen.lower.spaces import with_chosen_spaces
 from polygen.source import caller_location
 
 _T = TypeVar("_T")
@@ -53,16 +54,20 @@ _Key = TypeVar("_Key", bound=Op | MemAccess)
 _GUESSED = 32  # work items of a sub-group
 
 
+@per_kernel
 def in_full(kernel: Kernel) -> Kernel:
-    """Return a kernel with all types, without rules and calls, with axes for ``l.auto``."""
-    return infer_types(kernel, index_type(kernel)).on_axes
+    """Return a kernel with all types, without rules and calls, and with nothing left open.
+
+    That is, with axes for ``l.auto``, and with each temporary where it is in generated code.
+    """
+    return with_chosen_spaces(infer_types(kernel, index_type(kernel)).expanded)
 
 
 @per_kernel
 def lowered(kernel: Kernel) -> LoopProgram:
     """Return the loop program of a kernel in full, on a grid."""
-    plain = in_full(kernel)
-    index = index_type(plain)
+    index = index_type(kernel)
+    plain = infer_types(kernel, index).expanded
     return lower(without_auto(plain, index), Model.GRID, index)
 
 

@@ -283,16 +283,29 @@ def test_one_element_that_a_single_group_writes_is_global() -> None:
         np.testing.assert_array_equal(out, 1 + b[::-1])
 
 
-def test_refused_where_it_is_lost_between_launches_and_cannot_be_shared() -> None:
-    knl = make([I_LOOP], "t = a[i] {id=w}\nb[i] = t {id=v}\nout[i] = t + b[i] {id=r}", ())
+@pytest.mark.parametrize("declared", [AUTO, PRIVATE])
+def test_what_cannot_be_shared_is_kept_for_each_work_item_if_it_may_be(
+    declared: AddressSpace,
+) -> None:
+    given = [pg.TemporaryVariable("t", np.float64, (), declared), "..."]
+    text = "t = a[i] {id=w}\nb[i] = t {id=v}\nout[i] = t + b[i] {id=r}"
+    knl = pg.make_kernel([I_LOOP], text, given)
     text = str(pg.tag_inames(knl, {"i": "g.0"}))
     line = "[i] out[i] = t + b[i]  {id=r, dep="
     assert line in text
     waits = "[] ... gbarrier  {id=g, dep=v}\n"
     tagged = pg.parse_kernel(text.replace(line, f"{waits}{line}g:"))
-    assert pg.address_spaces(tagged)["t"] is PRIVATE
-    with pytest.raises(e.PrivateAcrossLaunches, match="'t' is private, but its value is needed"):
-        pg.generate_code(pg.add_dtypes(tagged, {"a": "f8"}))
+    if declared is PRIVATE:
+        assert pg.address_spaces(tagged)["t"] is PRIVATE
+        with pytest.raises(e.PrivateAcrossLaunches, match="'t' is private, but its value is need"):
+            pg.generate_code(pg.add_dtypes(tagged, {"a": "f8"}))
+        return
+    assert pg.address_spaces(tagged)["t"] is GLOBAL
+    a = np.arange(8.0)
+    for target in ("c", "opencl"):
+        _, (b, out) = tagged.executor(target)(a=a)
+        np.testing.assert_array_equal(b, a)
+        np.testing.assert_array_equal(out, a + a)
 
 
 # --- steps

@@ -522,3 +522,25 @@ def test_sizes_past_64_bits(n: int) -> None:
     knl = pg.make_kernel("{ [i,j]: 0<=i<=j<n }", "a[i,j] = 2.0*b[i,j]")
     count = pg.get_op_map(pg.add_dtypes(knl, {"b": "float64"})).sum()
     assert count.eval_with_dict({"n": n}) == count.at({"n": n}) == n * (n + 1) // 2
+
+
+def test_sizes_that_cancel_are_not_asked_for() -> None:
+    """Whether a loop runs at all matters, unless the kernel says that it does."""
+    text = "for t\nfor i\nx[i] = 2*x[i]\nend\nend"
+    domains = ["{ [t]: 0<=t<T }", "{ [i]: 0<=i<n }"]
+    knl = pg.make_kernel(domains, text, [pg.GlobalArg("x", "float64", "n"), "..."])
+    moved = pg.gather_access_footprint_bytes(knl)["x", "read"]
+    with pytest.raises(MissingArgument, match="a value of 'T'"):
+        moved.at({"n": 5})
+    runs = pg.assume(knl, "T >= 1")
+    moved = pg.gather_access_footprint_bytes(runs)["x", "read"]
+    assert moved.at({"n": 5}) == moved.eval_with_dict({"n": 5}) == 8 * 5
+    assert moved.at({"n": 0}) == 0
+    (times,) = pg.get_op_map(runs).values()
+    assert times.at({"n": 5, "T": 3}) == 15
+    with pytest.raises(MissingArgument, match="a value of 'T'"):
+        times.at({"n": 5})
+    assert times.at({"n": 0}) == 0  # whatever T is
+    few = pg.assume(runs, "T <= n")
+    with pytest.raises(AssumptionViolated, match="do not hold for n=0"):
+        pg.gather_access_footprint_bytes(few)["x", "read"].at({"n": 0})

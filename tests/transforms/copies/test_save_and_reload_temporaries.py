@@ -289,8 +289,12 @@ def test_auto_is_global_where_that_will_do() -> None:
     knl = pg.tag_inames(knl, {"i": "g.0", "j": "g.0"})
     assert pg.save_and_reload_temporaries(knl) is knl
     knl = pg.tag_inames(halves(), {"i": "g.0"})
-    knl = pg.set_temporary_address_space(knl, "t", "auto")
-    assert saves(saved(knl, twice)) == ["reload_t", "save_t"]
+    knl = pg.set_temporary_address_space(knl, "t", "auto")  # which has an axis then
+    assert pg.save_and_reload_temporaries(knl) is knl
+    a = np.random.default_rng(2).normal(size=9)
+    for target in ("c", "opencl"):
+        _, (*_, found) = knl.executor(target)(a=a)
+        np.testing.assert_array_equal(found, twice(a), err_msg=target)
 
 
 def test_programs() -> None:

@@ -1,4 +1,4 @@
-"""Hardware indices: the number of a work item, or a group, along its axis."""
+"""The elements of temporaries that a work item, or a group, has to save."""
 
 from __future__ import annotations
 
@@ -8,77 +8,34 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.access.accesses import touched
-from polygen.analysis.access.domains import domain_of, domain_temporaries, with_surrounding
-from polygen.analysis.integers.affine_forms import LinearForm, linear_form
-from polygen.analysis.integers.isl_affine import (
-    form_of_aff,
-    is_negative_somewhere,
-    pieces,
-    pw_aff_expression,
-    to_val,
-)
-from polygen.analysis.integers.known_facts import known_parameters
-from polygen.analysis.integers.moving_box import tile_axis
+from polygen.analysis.access.domains import domain_of, with_surrounding
+from polygen.analysis.access.hardware_indices import first_on_axis, number_on_axis
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.errors import NotSavable
-from polygen.ir import expression as ex
-from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
+from polygen.ir.domain import Domain, project_out, rename_dimension
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import ForTag, LocalTag
+from polygen.ir.tags import ForTag
 from polygen.source import caller_location
 
 _SET = isl.dim_type.set
 
 
-def _values(kernel: Kernel, iname: str) -> isl.Set:
-    around = with_surrounding(kernel, (iname,))
-    flat = project_out(domain_of(kernel, around), sorted(around - {iname}))
-    return unflatten(flat, (iname,))
-
-
-def _first(kernel: Kernel, iname: str) -> LinearForm | None:
-    """Return the first value of an iname, if it is an affine function of parameters."""
-    forms = dict.fromkeys(form_of_aff(a) for _, a in pieces(_values(kernel, iname).dim_min(0)))
-    if len(forms) != 1 or domain_temporaries(kernel, with_surrounding(kernel, (iname,))):
-        return None
-    return next(iter(forms))
-
-
-def number_on_axis(kernel: Kernel, iname: str) -> Expression:
+def saved_number(kernel: Kernel, iname: str) -> Expression:
     """Return the index on its axis in terms of an iname.
 
     Raises:
         NotSavable: if its first value is no affine function of parameters.
     """
-    first = _first(kernel, iname)
-    if first is None:
+    number = number_on_axis(kernel, iname)
+    if number is None:
         raise NotSavable(
             f"'{iname}' does not begin at an affine function of parameters: which work item has "
             "which value cannot be said",
             where=caller_location(),
             remedy=f"let '{iname}' begin at a constant, with a condition on instructions",
         )
-    return (LinearForm.of_name(iname) - first).expression()
-
-
-def axis_count(kernel: Kernel, iname: str) -> Expression:
-    """Return how many indices an axis has because of an iname."""
-    values = _values(kernel, iname)
-    axis = tile_axis(values) if isinstance(kernel.tags[iname], LocalTag) else None
-    if axis is not None:
-        return (axis.extent - 1) * axis.stride + 1
-    last = pw_aff_expression(values.dim_max(0).sub(values.dim_min(0)))
-    form = linear_form(last)
-    if form is not None and not is_negative_somewhere(known_parameters(kernel), form + 1):
-        return (form + 1).expression()
-    count = ex.sum_of(last, 1)
-    return ex.Max((0, count))
-
-
-def largest(counts: Sequence[Expression]) -> Expression:
-    """Return the largest of several numbers."""
-    different = tuple(dict.fromkeys(counts))
-    return different[0] if len(different) == 1 else ex.Max(different)
+    return number
 
 
 def written_elements(kernel: Kernel, name: str, inames: Sequence[str]) -> isl.Set:
@@ -98,7 +55,7 @@ def written_elements(kernel: Kernel, name: str, inames: Sequence[str]) -> isl.Se
         written = access.relation
         for other in sorted(access.inames):
             here = on_axis.get(kernel.tags.get(other, ForTag()))
-            if here is None or _first(kernel, here) != _first(kernel, other):
+            if here is None or first_on_axis(kernel, here) != first_on_axis(kernel, other):
                 written = project_out(written, (other,))
             elif here != other:
                 written = rename_dimension(written, other, here)
