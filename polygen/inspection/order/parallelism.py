@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polygen.analysis.dataflow.dependences import Dependence, dependences
+from polygen.analysis.dataflow.dependences import Dependence, carried_dependences
 from polygen.analysis.pairs.instance_pairs import users
 from polygen.inspection.order.legal_steps import Verdict, is_legal
 from polygen.ir.array import AddressSpace
@@ -113,10 +113,10 @@ def parallel_inames(kernel: Kernel) -> ParallelInames:
     >>> pg.parallel_inames(knl)["i"].parallel
     True
     """
-    found = dependences(kernel)
+    found = carried_dependences(kernel)
     return ParallelInames(
         {
-            iname: _parallelism(kernel, iname, tuple(d for d in found if d.carried_by == iname))
+            iname: _parallelism(kernel, iname, found.get(iname, ()))
             for iname in kernel.inames
         }
     )
