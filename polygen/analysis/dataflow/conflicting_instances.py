@@ -144,6 +144,8 @@ def _overlapping(kernel: Kernel, nest: int | None) -> Iterator[Related]:
     """Yield what arrays that may overlap add: any of their elements may be one."""
     known = known_parameters(kernel)
     arrays = [x for x in kernel.arguments if isinstance(x, GlobalArg)]
+    if not any(x.may_alias for x in arrays):
+        return
     for x, y in product(arrays, arrays):
         if x != y and (x.may_alias or y.may_alias):
             found = (_accesses(kernel, array.name, nest) for array in (x, y))

@@ -22,6 +22,7 @@ from polygen.analysis.order.instance_order import order_of
 from polygen.analysis.order.instance_text import shown_pair
 from polygen.analysis.pairs.instance_pairs import piece_set
 from polygen.ir.domain import project_out, unflatten
+from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.remembered import per_kernel
@@ -104,6 +105,7 @@ class Dependence:
 
 
 @public
+@without_collection
 def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ...]:
     """Return which instances of a kernel must come before which, and through what.
 
@@ -196,13 +198,18 @@ def dependences_in(
         for related in (ordered_pairs if memory else direct_pairs)(kernel, nest)
         for dependence in _by_loop(kernel, related)
     ]
-    position = {insn.id: p for p, insn in enumerate(kernel.instructions)}
+    position = _positions(kernel)
 
     def key(d: Dependence) -> tuple[object, ...]:
         depth = len(d.loops) if d.carried_by is None else d.loops.index(d.carried_by)
         return (position[d.source], position[d.sink], d.array, _KINDS.index(d.kind), depth)
 
     return tuple(sorted(dict.fromkeys(found), key=key))
+
+
+@per_kernel
+def _positions(kernel: Kernel) -> Mapping[str, int]:
+    return {insn.id: p for p, insn in enumerate(kernel.instructions)}
 
 
 def _by_loop(kernel: Kernel, related: Related) -> Iterator[Dependence]:

@@ -15,6 +15,7 @@ from polygen.analysis.integers.proving import limited
 from polygen.analysis.order.loop_tree import LoopNode, TreeNode, loop_tree
 from polygen.errors import InvalidArgument, UserError
 from polygen.ir.domain import project_out, unflatten
+from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public_but
 from polygen.ir.show_expression import show_expression
@@ -40,6 +41,7 @@ _TILE, _TILE_IN_C = 16, 32  # shorter rows of tiles take longer to begin than to
 
 
 @public_but("tile_size")
+@without_collection
 def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int | None = None) -> list[Step]:
     """Return steps that would make the loops of a kernel tiled and parallel; none is taken.
 
