@@ -90,8 +90,8 @@ def direct_pairs(kernel: Kernel, nest: int | None = None) -> Iterator[Related]:
     """Yield the pairs without a write of the element in between, as far as that is known.
 
     Temporaries that nothing reads are left out, and pairs in different iterations between which a
-    temporary passes nothing.  Parameters are those of `ordered_pairs`: what is between two instances
-    in one iteration of an outermost loop, or in two of them, is in that loop, too.
+    temporary passes nothing.  Parameters are those of `ordered_pairs`: what is executed between two
+    instances in an outermost loop is in that loop, too.
     """
     for name in _written(kernel, nest):
         if is_read(kernel, name):

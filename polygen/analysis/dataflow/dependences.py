@@ -21,8 +21,8 @@ from polygen.analysis.order.access_times import moments
 from polygen.analysis.order.instance_order import order_of
 from polygen.analysis.order.instance_text import shown_pair
 from polygen.analysis.pairs.instance_pairs import piece_set
-from polygen.ir.domain import project_out, unflatten
 from polygen.ir.collection import without_collection
+from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.remembered import per_kernel

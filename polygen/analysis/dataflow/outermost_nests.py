@@ -25,6 +25,7 @@ from polygen.ir.remembered import per_kernel
 class _Nests:
     """What is in the outermost loops: by position, or by position and variable."""
 
+    of_iname: Mapping[str, int]
     written: Mapping[int, Sequence[str]]
     accesses: Mapping[tuple[int, str], Sequence[Access]]
     writers: Mapping[tuple[int, str], Sequence[Assigning]]
@@ -37,6 +38,14 @@ def outermost_nests(kernel: Kernel) -> Sequence[int]:
         NoLoopNest, DependencyCycle: if no execution is permitted.
     """
     return tuple(_nests(kernel).written)
+
+
+def nest_of(kernel: Kernel, iname: str) -> int | None:
+    """Return the position of the outermost loop that the loop of an iname is in, or is.
+
+    None if no instruction is in that loop.
+    """
+    return _nests(kernel).of_iname.get(iname)
 
 
 def written_in(kernel: Kernel, nest: int) -> Sequence[str]:
@@ -57,6 +66,7 @@ def writers_in(kernel: Kernel, name: str, nest: int) -> Sequence[Assigning]:
 @per_kernel
 def _nests(kernel: Kernel) -> _Nests:
     place = places(kernel).of
+    of_iname = {i: int(p[0]) for (_, inames), p in place.items() for i in inames if i in p}
     accesses: dict[tuple[int, str], list[Access]] = {}
     for insn in kernel.instructions:
         for name, found in touched(kernel, insn.id).items():
@@ -71,6 +81,7 @@ def _nests(kernel: Kernel) -> _Nests:
             written.setdefault(nest, {})[name] = None
             writers.setdefault((nest, name), {})[insn.id] = insn
     return _Nests(
+        of_iname,
         {nest: tuple(names) for nest, names in written.items()},
         {key: tuple(found) for key, found in accesses.items()},
         {key: tuple(found.values()) for key, found in writers.items()},

@@ -11,8 +11,8 @@ from polygen.analysis.pairs.instance_pairs import users
 from polygen.inspection.order.legal_steps import Verdict, is_legal
 from polygen.ir.array import AddressSpace
 from polygen.ir.cached import cached_property
-from polygen.ir.empty import NO_NAMES
 from polygen.ir.collection import without_collection
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.remembered import per_kernel

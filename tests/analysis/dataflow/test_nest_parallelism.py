@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
@@ -21,7 +22,7 @@ def _plain(knl: Kernel) -> list[str]:
     return [i for i in knl.inames if is_plainly_parallel(knl, i, GroupTag(2))]
 
 
-def _nests(*texts: str, kernel_data: object = ("...",)) -> Kernel:
+def _nests(*texts: str, kernel_data: Iterable[object] = ("...",)) -> Kernel:
     """Return a kernel of nests over i, j, k and so on, the first two of each instruction's."""
     return pg.make_kernel(
         [f"{{ [{i}]: 1<={i}<n-1 }}" for i in "ijkl"],

@@ -11,6 +11,7 @@ import polygen as pg
 from polygen.analysis.dataflow.dependences import Dependence, carried_dependences, dependences
 from polygen.analysis.dataflow.outermost_nests import (
     accesses_in,
+    nest_of,
     outermost_nests,
     writers_in,
     written_in,
@@ -48,6 +49,7 @@ def test_what_is_in_each() -> None:
     ]
     assert not accesses_in(THREE, "a", second)
     assert not written_in(THREE, 17)
+    assert [nest_of(THREE, iname) for iname in "ijkz"] == [first, first, second, None]
 
 
 # --- beside the dependences of all of the kernel
