@@ -11,7 +11,7 @@ from functools import lru_cache, reduce
 
 import islpy as isl
 
-from polygen.analysis.access.accesses import Access, touched
+from polygen.analysis.access.accesses import Access, touched, touched_names
 from polygen.analysis.integers.isl_affine import condition_set, to_val
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.instance_order import Piece
@@ -87,7 +87,7 @@ def users(kernel: Kernel, name: str) -> tuple[str, ...]:
 def _all_users(kernel: Kernel) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for insn in kernel.instructions:
-        for name in touched(kernel, insn.id):
+        for name in touched_names(kernel, insn.id):
             found.setdefault(name, []).append(insn.id)
     return {name: tuple(insn_ids) for name, insn_ids in found.items()}
 

@@ -14,10 +14,10 @@ all instructions that a step leaves in their loops at once, by sets of bits (`Or
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polygen.analysis.access.storage_copies import lanes_of
-from polygen.analysis.order.instance_order import order_of
+from polygen.analysis.order.instance_order import Order, order_of
 from polygen.analysis.pairs.instance_pairs import is_read, users
 from polygen.analysis.rearrangement.kept_order import has_same_copies
 from polygen.analysis.rearrangement.rearranged_kernel import Rearrangement
@@ -43,6 +43,8 @@ class ChangedPairs:
         self._related |= {i.id for i in step.old.instructions if i.happens_after}
         self._moved = {i for i in self._ids if self._is_plain and self._moves(i)}
         self._lost = self._lost_orders() if self._is_plain else {}
+        self._in_loops = [self._by_outermost_loop(order) for order in (self._old, self._new)]
+        self._around = self._lost.keys() | {j for i in self._moved for j in self._near(i)}
 
     def pairs(self, name: str, other_name: str | None = None) -> Iterator[tuple[str, str]]:
         """Yield the pairs of users of a variable that are to be looked at, in their order.
@@ -57,17 +59,41 @@ class ChangedPairs:
         if other_name is None and not is_read(self._step.new, name):  # any order of writes will do
             yield from ((i, i) for i in firsts if self._is_changed(i, i, elsewhere))
             return
-        changed = [i for i in seconds if i in self._moved or i in elsewhere]
-        for first in firsts:
-            if not self._is_plain or first in self._moved or first in elsewhere:
-                partners = seconds
-            elif first in self._lost:
-                lost = self._lost[first]
-                chosen = {*changed, *(i for i in seconds if lost >> self._number[i] & 1)}
-                partners = tuple([i for i in seconds if i in chosen])
-            else:
-                partners = tuple(changed)
+        for first, partners in self._candidates(firsts, seconds, elsewhere):
             yield from ((first, i) for i in partners if self._is_changed(first, i, elsewhere))
+
+    def _candidates(
+        self, firsts: Sequence[str], seconds: Sequence[str], elsewhere: frozenset[str]
+    ) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield instructions with those that they may have another order with, in their order.
+
+        Those that share no loop, neither before nor after, are in another one only if it is lost.
+        """
+        if not self._is_plain:
+            yield from ((first, seconds) for first in firsts)
+            return
+        if elsewhere.isdisjoint(firsts) and self._around.isdisjoint(firsts):
+            return
+        position = {insn_id: number for number, insn_id in enumerate(seconds)}
+        moved = elsewhere | self._moved
+        for first in firsts:
+            if first in elsewhere or first in self._related:
+                yield first, seconds
+                continue
+            if first not in self._around and not elsewhere and not self._related:
+                continue
+            near = self._near(first) if first in moved else self._near(first) & moved
+            chosen = near.union(elsewhere, self._related).intersection(position)
+            if lost := self._lost.get(first, 0):
+                chosen = chosen.union(i for i in seconds if lost >> self._number[i] & 1)
+            yield first, sorted(chosen, key=position.__getitem__)
+
+    def _near(self, insn_id: str) -> frozenset[str]:
+        """Return the instructions that share a loop with one, before or after."""
+        found: set[str] = {insn_id}
+        for order, members in zip((self._old, self._new), self._in_loops, strict=True):
+            found.update(*(members[loop] for loop in order.loops(insn_id)[:1]))
+        return frozenset(found)
 
     def _is_changed(self, first: str, second: str, elsewhere: frozenset[str]) -> bool:
         """Tell whether it does not show that pairs of two instructions come as they came."""
@@ -90,6 +116,13 @@ class ChangedPairs:
         if loops != self._new.loops(insn_id) or insn_id in self._related:
             return True
         return self._step.map.moves(insn_id, frozenset(loops))
+
+    def _by_outermost_loop(self, order: Order) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for insn_id in self._ids if self._moved or self._lost else ():
+            for loop in order.loops(insn_id)[:1]:
+                found.setdefault(loop, []).append(insn_id)
+        return found
 
     def _lost_orders(self) -> dict[str, int]:
         """Return for instructions, as bits, those that had to come after them and need not now."""
