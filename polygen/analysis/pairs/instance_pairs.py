@@ -70,7 +70,7 @@ def renamed(flat: isl.Set, inames: Iterable[str]) -> isl.Set:
     known = inames if isinstance(inames, Set | Mapping) else frozenset(inames)
     for position in range(flat.dim(_PARAM)):  # there are fewer of these than of a kernel's inames
         name = flat.get_dim_name(_PARAM, position)
-        if name in known:
+        if name is not None and name in known:
             flat = flat.set_dim_name(_PARAM, position, name + OTHER)
     return flat
 
