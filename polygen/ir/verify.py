@@ -226,10 +226,8 @@ def _needed(kernel: Kernel) -> dict[str, frozenset[str]]:
 
 
 def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
-    for access in insn.accesses:
-        name = ex.name_of(access)
+    for name, given in _given_subscripts(insn):
         variable = kernel.variables.get(name)
-        given = len(ex.index_tuple(access)) if isinstance(access, ex.Subscript) else 0
         if isinstance(variable, GlobalArg):
             expected = None if variable.shape is None else len(variable.shape)
         elif isinstance(variable, TemporaryVariable):
@@ -247,6 +245,21 @@ def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
             )
     for name in insn.written_names:
         _check_written(kernel, insn, name)
+
+
+def _given_subscripts(insn: Instruction) -> tuple[tuple[str, int], ...]:
+    """Return the variables that an instruction mentions, with the number of their subscripts."""
+    known: tuple[tuple[str, int], ...] | None = insn.__dict__.get(_GIVEN)
+    if known is None:
+        counted = [
+            (ex.name_of(a), len(ex.index_tuple(a)) if isinstance(a, ex.Subscript) else 0)
+            for a in insn.accesses
+        ]
+        known = insn.__dict__[_GIVEN] = tuple(dict.fromkeys(counted))
+    return known
+
+
+_GIVEN = "numbers of subscripts"
 
 
 def _check_written(kernel: Kernel, insn: Instruction, name: str) -> None:

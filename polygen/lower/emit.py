@@ -77,7 +77,9 @@ class Emitter:
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
         self._vectors = Vectors(kernel, vector_bytes)
-        self._guards = NeededGuards(frozenset(t.name for t in kernel.temporaries))
+        self._guards = NeededGuards(
+            frozenset(t.name for t in kernel.temporaries), kernel.home_domains
+        )
         self._separate = Separator(kernel, grid)
         self._statements = Statements(kernel, grid.owners, arrays, self._guards, self._separate)
         self._shuffles = shuffles_of(kernel)

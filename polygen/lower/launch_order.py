@@ -36,6 +36,8 @@ def by_launch(
     if any(isinstance(node, Barrier) for node in nodes) or conflicts_with_groups(kernel):
         return None
     home = _homes(kernel, nodes)
+    if home == list(range(len(nodes))):
+        return _each_by_itself(kernel, nodes, waits)
     edges: dict[tuple[int, int], bool] = {}
     for second, first in _ordered_pairs(kernel, nodes, waits):
         pair, everyone = (home[first], home[second]), waits(nodes[first], nodes[second]) == 2
@@ -49,6 +51,47 @@ def by_launch(
     for at, node in enumerate(nodes):
         found[launches[home[at]]].append(node)
     return found
+
+
+def _each_by_itself(
+    kernel: Kernel, nodes: Sequence[TreeNode], waits: Callable[[TreeNode, TreeNode], int]
+) -> list[list[TreeNode]]:
+    """Return siblings that share no memory of groups by launches, each in the first that it can be.
+
+    A sibling is in the last launch of those that it comes after, or in the next one.  So it is
+    compared with those in late launches first, and with few others.
+    """
+    before = next(orders_of_groups(kernel))
+    found: list[list[TreeNode]] = []
+    launch_of: dict[str, int] = {}
+    for node in nodes:
+        ids = [insn.id for insn in statements((node,))]
+        needed = NO_NAMES.union(*(before[insn_id] for insn_id in ids))
+        least = max((launch_of[i] for i in needed if i in launch_of), default=0)
+        launch = _first_launch(node, found, least, waits)
+        if launch == len(found):
+            found.append([])
+        found[launch].append(node)
+        launch_of.update(dict.fromkeys(ids, launch))
+    return found
+
+
+def _first_launch(
+    node: TreeNode,
+    launches: Sequence[Sequence[TreeNode]],
+    least: int,
+    waits: Callable[[TreeNode, TreeNode], int],
+) -> int:
+    """Return the first launch, not before `least`, in which a sibling can be."""
+    for launch in reversed(range(least, len(launches))):
+        most = 0
+        for earlier in launches[launch]:
+            most = max(most, waits(earlier, node))
+            if most == 2:
+                return launch + 1
+        if most:
+            return launch
+    return least
 
 
 def is_cut(kernel: Kernel, parts: Sequence[Sequence[TreeNode]]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Mapping, Sequence
 from functools import reduce
 
 import islpy as isl
@@ -10,7 +10,7 @@ import islpy as isl
 from polygen.analysis.integers.constraint_forms import constraint_forms
 from polygen.analysis.integers.isl_affine import condition_set
 from polygen.ir import expression as ex
-from polygen.ir.domain import universe
+from polygen.ir.domain import flat_names, intersection, universe
 from polygen.ir.expression import Expression
 from polygen.lower.conditions import Condition, folded, guards
 
@@ -20,12 +20,15 @@ class NeededGuards:
 
     Parameters:
         computed: names of variables that may have no value where they are not needed.
+        inames: the names of loops, and of what is on axes.
     """
 
-    def __init__(self, computed: Container[str]) -> None:
+    def __init__(self, computed: Container[str], inames: Container[str] = ()) -> None:
         self._computed = computed
+        self._inames = inames
         self._found: dict[tuple[object, ...], tuple[Condition, ...]] = {}
         self._tied: dict[tuple[object, ...], bool] = {}
+        self._constraints: dict[int, Sequence[tuple[frozenset[str], ex.Comparison]] | None] = {}
         self._kept_alive: list[isl.Set] = []  # sets that are keys by their identity
 
     def of(
@@ -57,7 +60,7 @@ class NeededGuards:
         values: Mapping[str, Expression],
     ) -> tuple[Condition, ...]:
         if not values:
-            return guards(needed, known, self._computed)
+            return guards(needed, self._about(needed, known), self._computed)
         found = self.of(inames, needed, known, {})
         mentioned = any(c.names & values.keys() for c in found)
         if not found or not (mentioned or self._ties(known, values.keys())):
@@ -70,6 +73,44 @@ class NeededGuards:
             if (c := folded(guard, values)).expression is not True
         )
 
+    def _about(self, needed: isl.Set, known: isl.Set) -> isl.Set:
+        """Return what is known of the names in `needed`, where most of it is about other loops.
+
+        A launch of many nests has many inames on one axis: isl's time grows with all of them.
+        """
+        mine = {n for n in flat_names(needed) if n in self._inames}
+        others = [n for n in flat_names(known) if n not in mine and n in self._inames]
+        if len(others) <= _MANY:
+            return known
+        forms = self._forms(known)
+        if forms is None:
+            return known
+        connected = _connected([about for about, _ in forms], frozenset(mine))
+        found = (condition_set(condition) for about, condition in forms if about <= connected)
+        return reduce(intersection, (f for f in found if f is not None), universe())
+
+    def _forms(self, known: isl.Set) -> Sequence[tuple[frozenset[str], ex.Comparison]] | None:
+        """Return the constraints of a set, each with the inames in it; None if it is no polyhedron.
+
+        Where there are floors, or several pieces, that is.
+        """
+        if id(known) not in self._constraints:
+            self._kept_alive.append(known)
+            pieces = known.get_basic_sets()
+            plain = len(pieces) == 1 and not pieces[0].dim(isl.dim_type.div)
+            self._constraints[id(known)] = (
+                [
+                    (
+                        frozenset(n for n in c.form.names() if n in self._inames),
+                        ex.Comparison(c.form.expression(), "==" if c.is_equality else ">=", 0),
+                    )
+                    for c in constraint_forms(pieces[0])
+                ]
+                if plain
+                else None
+            )
+        return self._constraints[id(known)]
+
     def _ties(self, known: isl.Set, names: Collection[str]) -> bool:
         """Tell whether what is known of these names may say something of others, too."""
         key = (id(known), *names)
@@ -77,6 +118,17 @@ class NeededGuards:
             self._tied[key] = _is_tied(known, names)
             self._kept_alive.append(known)
         return self._tied[key]
+
+
+def _connected(constrained: Sequence[frozenset[str]], names: frozenset[str]) -> frozenset[str]:
+    """Return names that constraints connect with some, one with the other."""
+    several = [c for c in constrained if len(c) > 1]
+    while more := [c for c in several if not c <= names and not c.isdisjoint(names)]:
+        names = names.union(*more)
+    return names
+
+
+_MANY = 12  # inames: fewer cost nothing
 
 
 def _is_tied(known: isl.Set, names: Collection[str]) -> bool:

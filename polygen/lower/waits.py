@@ -16,13 +16,13 @@ import islpy as isl
 from polygen.analysis.access.accesses import Access, touched
 from polygen.analysis.access.domains import all_reads, domain_of, with_surrounding
 from polygen.analysis.access.instance_map import UNMOVED
-from polygen.analysis.access.storage_copies import at_other_index, same_copy
+from polygen.analysis.access.storage_copies import at_other_index, plain_first, same_copy
 from polygen.analysis.integers.isl_affine import condition_set
 from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.loop_tree import TreeNode, assignments
 from polygen.analysis.order.shuffled_arrays import shuffles_of
-from polygen.analysis.pairs.constant_distances import distances
+from polygen.analysis.pairs.constant_distances import distances, subscripts
 from polygen.analysis.pairs.indirect_accesses import may_be_equal
 from polygen.analysis.pairs.instance_pairs import equal, greater, in_conflict, less, renamed
 from polygen.errors import InternalError, WaitNeeded
@@ -252,7 +252,7 @@ class Conflicts:
     ) -> Scope:
         (insn, a), (other_insn, b) = first, second
         axes = self._axes_between((insn, other_insn), a, b)
-        if not axes:
+        if not axes or all(self._have_one_owner(tag, insn, other_insn) for tag in axes):
             return Scope.NOBODY
         if not (a.exact and b.exact) and any(
             isinstance(claim, Independent) and claim.is_about(insn.id, other_insn.id)
@@ -286,9 +286,33 @@ class Conflicts:
             if isinstance(tag, GroupTag) and self.is_local(a.name):
                 continue  # each group has its own
             first, second = (self._on_axis(insn, tag) for insn in insns)
-            if first is None or first != second or apart.get(first) != 0:
-                found.append(tag)
+            if first is not None and first == second and apart.get(first) == 0:
+                continue
+            if a.name == b.name and self._is_plainly_same(first, second, a, b):
+                continue
+            found.append(tag)
         return found
+
+    def _is_plainly_same(self, here: str | None, there: str | None, a: Access, b: Access) -> bool:
+        """Tell whether subscripts show that who touches one element has one index on an axis.
+
+        The inames of the two are different ones, each in a subscript of its own.
+        """
+        if here is None or there is None or here == there:
+            return False
+        firsts = [plain_first(self._kernel, iname) for iname in (here, there)]
+        if firsts[0] is None or firsts[1] is None:
+            return False
+        return any(
+            left is not None
+            and right is not None
+            and left.terms == {here: 1}
+            and right.terms == {there: 1}
+            and right.constant - left.constant == firsts[0] - firsts[1]
+            for left, right in zip(
+                subscripts(self._kernel, a), subscripts(self._kernel, b), strict=False
+            )
+        )
 
     def _axes_with(self, insns: Sequence[Assigning]) -> list[HardwareTag]:
         """Return the axes of launches that have these instructions; all, if none has them."""
@@ -304,12 +328,19 @@ class Conflicts:
             self._axes_of_launches[elsewhere] = [tag for tag in self._axes if tag in tags]
         return self._axes_of_launches[elsewhere]
 
+    def _have_one_owner(self, tag: HardwareTag, *insns: Assigning) -> bool:
+        """Tell whether the first work item along an axis alone executes two instructions."""
+        return all(
+            self._on_axis(insn, tag) is None and self._has_owner(insn, tag) for insn in insns
+        )
+
     def _on_axis(self, insn: Assigning, tag: HardwareTag) -> str | None:
         return self._inames.get((insn.id, type(tag), tag.axis))
 
     def _pairs(self, a: Access, b: Access, loops: tuple[str, ...], carried: str | None) -> isl.Set:
         """Return the pairs of instances that may touch one element, as `_conflict` says."""
-        free = [i for i in self._kernel.inames if i not in loops]
+        inames = self._kernel.home_domains
+        free = [n for n in flat_names(b.relation) if n in inames and n not in loops]
         second_relation = renamed(b.relation, free)
         if a.name == b.name:
             pairs = intersection(a.relation, second_relation).params()

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
+from typing import TypeAlias
 
 import islpy as isl
 
+from polygen.analysis.access.accesses import Access, touched
 from polygen.analysis.access.domains import all_reads
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.instance_order import Piece
+from polygen.analysis.pairs.constant_distances import subscripts
 from polygen.analysis.pairs.instance_pairs import Conflict, conflicts, piece_set, renamed, witness
 from polygen.errors import WrongOrder
 from polygen.ir.array import AddressSpace
@@ -30,6 +33,7 @@ from polygen.validation.points import executed
 from polygen.validation.polynomial import (
     Polynomial,
     constant,
+    names,
     of_atom,
     plus,
     scaled,
@@ -68,6 +72,10 @@ class _Pair:
     conflict: Conflict
 
 
+_Owner: TypeAlias = tuple[tuple[str, frozenset[tuple[object, int]]], ...]
+_ELEMENT = "__element_"  # names of users do not begin so
+
+
 class Exchange:
     """Checks what work items exchange.
 
@@ -103,6 +111,8 @@ class Exchange:
 
     def _pairs(self) -> Iterator[_Pair]:
         for name, other in self._exchanged():
+            if other is None and self._has_one_owner_each(name):
+                continue
             users, others = (self._users.get(n, ()) for n in (name, other or name))
             for ids in product(users, others):
                 first, second = (self._by_id[i] for i in ids)
@@ -126,11 +136,51 @@ class Exchange:
             if name in self._kernel.writers or other in self._kernel.writers:
                 yield name, other
 
+    def _has_one_owner_each(self, name: str) -> bool:
+        """Tell whether subscripts show that one work item of a launch touches an element.
+
+        For all that touches the variable, each index along an axis is one and the same function of
+        the element's subscripts.  So pairs of these need not be looked at.
+        """
+        owners: dict[Frame, _Owner] = {}
+        for insn_id in self._users.get(name, ()):
+            work = self._by_id[insn_id]
+            accesses = touched(self._works.kernel, insn_id).get(name, ())
+            if not accesses:
+                return False
+            for copy, access in product(work.copies, accesses):
+                launch, owner = copy.statement.frame.launch, self._owner(work, copy, access)
+                if launch is None or owner is None or is_asynchronous(copy):
+                    return False
+                if owners.setdefault(launch, owner) != owner:
+                    return False
+        return True
+
+    def _owner(self, work: Work, copy: Copy, access: Access) -> _Owner | None:
+        """Return who touches an element: for each axis, its index in terms of subscripts."""
+        forms = subscripts(self._works.kernel, access)
+        found: list[tuple[str, frozenset[tuple[object, int]]]] = []
+        for tag in sorted(copy.statement.frame.axes, key=str):
+            index = self._index(work, copy, tag)
+            mentioned = None if index is None else names(index)
+            if index is None or mentioned is None or not mentioned <= work.insn.within_inames:
+                return None
+            values: dict[str, Polynomial] = {}
+            for axis, form in enumerate(forms):
+                iname = None if form is None else next(iter(form.terms), None)
+                if form is not None and isinstance(iname, str) and form.terms == {iname: 1}:
+                    element = of_atom(f"{_ELEMENT}{axis}")
+                    values.setdefault(iname, plus(element, constant(form.constant), -1))
+            if not mentioned <= values.keys():
+                return None
+            found.append((str(tag), frozenset(substituted(index, values).items())))
+        return tuple(found)
+
     def _conflicting(
         self, ids: tuple[str, str], pieces: Sequence[Piece], name: str, other: str | None
     ) -> Iterator[_Pair]:
         first, second = (self._by_id[i] for i in ids)
-        names = name, other or name
+        both = name, other or name
         space = self._kernel.address_space(name)
         found: list[Conflict] | None = None
         for launch in dict.fromkeys(copy.statement.frame.launch for copy in first.copies):
@@ -148,7 +198,7 @@ class Exchange:
                     continue  # the host waits for each launch
                 in_groups = space is not AddressSpace.LOCAL and _has_groups(launch)
                 if not in_groups and self._separation.is_separated(
-                    (here[0], here[1]), piece, names, space
+                    (here[0], here[1]), piece, both, space
                 ):
                     continue  # whatever they touch
                 if found is None:

@@ -338,6 +338,23 @@ def touched(kernel: Kernel, insn_id: str) -> Mapping[str, tuple[Access, ...]]:
     return {name: tuple(accesses) for name, accesses in found.items()}
 
 
+def touched_names(kernel: Kernel, insn_id: str) -> tuple[str, ...]:
+    """Return the variables that `touched` has accesses of, in the same order."""
+    insn = kernel.expanded.instruction(insn_id)
+    known: tuple[str, ...] | None = insn.__dict__.get(_TOUCHED)
+    if known is None:
+        known = insn.__dict__[_TOUCHED] = tuple(dict.fromkeys(r.name for r in references(insn)))
+    variables = kernel.variables
+    found = [n for n in known if isinstance(variables.get(n), GlobalArg | TemporaryVariable)]
+    if kernel.temporaries:
+        bounds = domain_temporaries(kernel, insn.within_inames | insn.reduction_inames)
+        found += sorted(bounds.difference(found))
+    return tuple(found)
+
+
+_TOUCHED = "what it touches"
+
+
 def _bound(kernel: Kernel, insn: Instruction, name: str) -> Access:
     """Return the access of a variable that the bounds of an instruction's loops mention."""
 

@@ -231,6 +231,7 @@ def at_other_index(kernel: Kernel, first: str, second: str) -> isl.Set | None:
     return project_out(found, (FIRST + first, FIRST + second)).complement()
 
 
+@per_kernel
 def plain_first(kernel: Kernel, iname: str) -> int | None:
     """Return the first value of an iname, if constants alone are what bounds it from below."""
     home = kernel.home_domains[iname].flat

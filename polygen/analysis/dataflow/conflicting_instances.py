@@ -5,7 +5,7 @@ Two views: every such pair, and the direct ones, without a write of that element
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -15,6 +15,7 @@ import islpy as isl
 from polygen.analysis.access.accesses import Access, touched
 from polygen.analysis.access.instance_map import UNMOVED
 from polygen.analysis.access.storage_copies import same_copy
+from polygen.analysis.dataflow.outermost_nests import accesses_in, written_in
 from polygen.analysis.dataflow.read_sources import Source, sources
 from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.integers.second_instance import OTHER
@@ -32,7 +33,7 @@ from polygen.analysis.pairs.instance_pairs import (
 )
 from polygen.analysis.pairs.iteration_local import apart, common_inames, passes_nothing
 from polygen.ir import expression as ex
-from polygen.ir.array import GlobalArg
+from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out
 from polygen.ir.kernel import Kernel
 
@@ -66,49 +67,89 @@ class Related:
 def memory_pairs(kernel: Kernel) -> Iterator[Related]:
     """Yield every pair, those of each two accesses by themselves."""
     for name in kernel.writers:
-        yield from _touching(kernel, name)
-    yield from _overlapping(kernel)
+        for a, b in product(*[_accesses(kernel, name, None)] * 2):
+            if in_conflict(kernel, a, b) and distances(kernel, a, b) is not None:
+                yield _related(kernel, a, b)
+    yield from _overlapping(kernel, None)
 
 
-def direct_pairs(kernel: Kernel) -> Iterator[Related]:
+def ordered_pairs(kernel: Kernel, nest: int | None = None) -> Iterator[Related]:
+    """Yield the pairs of accesses of which instances of the first may come first, as it is plain.
+
+    Parameters:
+        kernel: the kernel.
+        nest: the position of an outermost loop (`polygen.analysis.dataflow.outermost_nests`), if
+            pairs in it alone are wanted: all that a loop in it carries are among these.
+    """
+    for name in _written(kernel, nest):
+        yield from _touching(kernel, name, nest)
+    yield from _overlapping(kernel, nest)
+
+
+def direct_pairs(kernel: Kernel, nest: int | None = None) -> Iterator[Related]:
     """Yield the pairs without a write of the element in between, as far as that is known.
 
     Temporaries that nothing reads are left out, and pairs in different iterations between which a
-    temporary passes nothing.
+    temporary passes nothing.  Parameters are those of `ordered_pairs`: what is executed between two
+    instances in an outermost loop is in that loop, too.
     """
-    for name in kernel.writers:
+    for name in _written(kernel, nest):
         if is_read(kernel, name):
             same = [equal(i) for i in sorted(_frame(kernel, name))]
-            for related in _direct(kernel, name):
+            for related in _direct(kernel, name, nest):
                 yield replace(related, pairs=reduce(isl.Set.intersect, same, related.pairs))
-    yield from _overlapping(kernel)
+    yield from _overlapping(kernel, nest)
 
 
 # --- every pair
 
 
-def _accesses(kernel: Kernel, name: str) -> list[Access]:
+def _written(kernel: Kernel, nest: int | None) -> Iterable[str]:
+    return kernel.writers if nest is None else written_in(kernel, nest)
+
+
+def _accesses(kernel: Kernel, name: str, nest: int | None) -> Sequence[Access]:
+    if nest is not None:
+        return accesses_in(kernel, name, nest)
     return [a for insn_id in users(kernel, name) for a in touched(kernel, insn_id)[name]]
 
 
-def _touching(kernel: Kernel, name: str) -> Iterator[Related]:
-    known = known_parameters(kernel)
-    accesses = _accesses(kernel, name)
+def _touching(kernel: Kernel, name: str, nest: int | None) -> Iterator[Related]:
+    accesses = _accesses(kernel, name, nest)
     for a, b in product(accesses, accesses):
-        if in_conflict(kernel, a, b) and distances(kernel, a, b) is not None:
-            copy = same_copy(kernel, (a.insn_id, b.insn_id), name, UNMOVED)
-            found = conflict(kernel, a, b)
-            pairs = found.pairs.intersect(known).intersect(copy.possible)
-            yield Related(a, b, pairs, found.certain and copy.certain)
+        if in_conflict(kernel, a, b) and _may_come_first(kernel, a, b):
+            yield _related(kernel, a, b)
 
 
-def _overlapping(kernel: Kernel) -> Iterator[Related]:
+def _related(kernel: Kernel, a: Access, b: Access) -> Related:
+    copy = same_copy(kernel, (a.insn_id, b.insn_id), a.name, UNMOVED)
+    found = conflict(kernel, a, b)
+    pairs = found.pairs.intersect(known_parameters(kernel)).intersect(copy.possible)
+    return Related(a, b, pairs, found.certain and copy.certain)
+
+
+def _may_come_first(kernel: Kernel, a: Access, b: Access) -> bool:
+    """Tell whether `a` may come before `b` where both touch one element, as far as it is plain."""
+    gaps = distances(kernel, a, b)
+    if gaps is None:
+        return False
+    return any(
+        not any(gaps.get(iname, 0) for iname in piece.equal)
+        and (piece.less is None or gaps.get(piece.less, 1) > 0)
+        for piece in moments(kernel).before(a, b)
+    )
+
+
+def _overlapping(kernel: Kernel, nest: int | None) -> Iterator[Related]:
     """Yield what arrays that may overlap add: any of their elements may be one."""
     known = known_parameters(kernel)
     arrays = [x for x in kernel.arguments if isinstance(x, GlobalArg)]
+    if not any(x.may_alias for x in arrays):
+        return
     for x, y in product(arrays, arrays):
         if x != y and (x.may_alias or y.may_alias):
-            for a, b in product(_accesses(kernel, x.name), _accesses(kernel, y.name)):
+            found = (_accesses(kernel, array.name, nest) for array in (x, y))
+            for a, b in product(*found):
                 if a.is_write or b.is_write:
                     pairs = conflict(kernel, a, b).pairs.intersect(known)
                     yield Related(a, b, pairs, certain=False)
@@ -119,6 +160,8 @@ def _overlapping(kernel: Kernel) -> Iterator[Related]:
 
 def _frame(kernel: Kernel, name: str) -> frozenset[str]:
     """Return inames between whose iterations a temporary passes nothing: as many as there are."""
+    if not isinstance(kernel.variables[name], TemporaryVariable):
+        return frozenset()
     inames = apart(kernel, name, common_inames(kernel, name))
     for loop in reversed(order_of(kernel).loops(users(kernel, name)[0])):
         if passes_nothing(kernel, name, inames):
@@ -127,9 +170,9 @@ def _frame(kernel: Kernel, name: str) -> frozenset[str]:
     return inames if passes_nothing(kernel, name, inames) else frozenset()
 
 
-def _direct(kernel: Kernel, name: str) -> Iterator[Related]:
-    every = list(_touching(kernel, name))
-    known = _last_writes(kernel, name) if _is_overwritten(kernel, every) else None
+def _direct(kernel: Kernel, name: str, nest: int | None) -> Iterator[Related]:
+    every = list(_touching(kernel, name, nest))
+    known = _last_writes(kernel, name, nest) if _is_overwritten(kernel, every) else None
     if known is None:
         yield from every
         return
@@ -155,16 +198,18 @@ def _is_overwritten(kernel: Kernel, every: Iterable[Related]) -> bool:
     )
 
 
-def _last_writes(kernel: Kernel, name: str) -> dict[Access, tuple[Source, ...]] | None:
+def _last_writes(
+    kernel: Kernel, name: str, nest: int | None
+) -> dict[Access, tuple[Source, ...]] | None:
     """Return for each access what was written before; None if that is not known.
 
     Reads of which data decides what they touch are left out.
     """
     found: dict[Access, tuple[Source, ...]] = {}
-    for access in _accesses(kernel, name):
+    for access in _accesses(kernel, name, nest):
         if not (access.is_write or access.exact):
             continue
-        known = None if access.reference is None else sources(kernel, access.reference)
+        known = None if access.reference is None else sources(kernel, access.reference, nest)
         if known is None:
             return None
         found[access] = known

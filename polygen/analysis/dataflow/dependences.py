@@ -7,12 +7,13 @@ references of two instructions, as far as one loop carries it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygen.analysis.dataflow.conflicting_instances import Related, direct_pairs, memory_pairs
+from polygen.analysis.dataflow.conflicting_instances import Related, direct_pairs, ordered_pairs
+from polygen.analysis.dataflow.outermost_nests import outermost_nests
 from polygen.analysis.expansion.call_origins import calls_of_parts
 from polygen.analysis.integers.proving import limited
 from polygen.analysis.integers.second_instance import OTHER
@@ -20,6 +21,7 @@ from polygen.analysis.order.access_times import moments
 from polygen.analysis.order.instance_order import order_of
 from polygen.analysis.order.instance_text import shown_pair
 from polygen.analysis.pairs.instance_pairs import piece_set
+from polygen.ir.collection import without_collection
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
@@ -103,6 +105,7 @@ class Dependence:
 
 
 @public
+@without_collection
 def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ...]:
     """Return which instances of a kernel must come before which, and through what.
 
@@ -146,7 +149,31 @@ def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ..
         f"the dependences of kernel '{kernel.name}' could not be found",
         "dependences(..., memory=True) takes less work",
     ):
-        found = _dependences(kernel.expanded, memory)
+        found = dependences_in(kernel.expanded, None, memory)
+    return _with_calls(kernel, found)
+
+
+def carried_dependences(kernel: Kernel) -> Mapping[str, tuple[Dependence, ...]]:
+    """Return the direct dependences that loops carry, by the loop.
+
+    Those that `dependences` returns; but each is looked for in its outermost loop alone, so that
+    the work is linear in the number of these.  Raises what `dependences` raises.
+    """
+    found: dict[str, list[Dependence]] = {}
+    expanded = kernel.expanded
+    for nest in outermost_nests(expanded):
+        with limited(
+            expanded,
+            f"what the loops of kernel '{kernel.name}' carry could not be found",
+            "dependences(..., memory=True) takes less work",
+        ):
+            for dependence in _with_calls(kernel, dependences_in(expanded, nest)):
+                if dependence.carried_by is not None:
+                    found.setdefault(dependence.carried_by, []).append(dependence)
+    return {iname: tuple(carried) for iname, carried in found.items()}
+
+
+def _with_calls(kernel: Kernel, found: tuple[Dependence, ...]) -> tuple[Dependence, ...]:
     ids = {part: call.id for part, call in calls_of_parts(kernel).items()}
     if not ids:
         return found
@@ -156,19 +183,33 @@ def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ..
 
 
 @per_kernel
-def _dependences(kernel: Kernel, memory: bool) -> tuple[Dependence, ...]:
+def dependences_in(
+    kernel: Kernel, nest: int | None, memory: bool = False
+) -> tuple[Dependence, ...]:
+    """Return the dependences that are in one outermost loop: all that loops in it carry.
+
+    Parameters:
+        kernel: the kernel, without calls and rules.
+        nest: the position of the loop (`outermost_nests`); None for all of the kernel.
+        memory: as of `dependences`.
+    """
     found = [
         dependence
-        for related in (memory_pairs if memory else direct_pairs)(kernel)
+        for related in (ordered_pairs if memory else direct_pairs)(kernel, nest)
         for dependence in _by_loop(kernel, related)
     ]
-    position = {insn.id: p for p, insn in enumerate(kernel.instructions)}
+    position = _positions(kernel)
 
     def key(d: Dependence) -> tuple[object, ...]:
         depth = len(d.loops) if d.carried_by is None else d.loops.index(d.carried_by)
         return (position[d.source], position[d.sink], d.array, _KINDS.index(d.kind), depth)
 
     return tuple(sorted(dict.fromkeys(found), key=key))
+
+
+@per_kernel
+def _positions(kernel: Kernel) -> Mapping[str, int]:
+    return {insn.id: p for p, insn in enumerate(kernel.instructions)}
 
 
 def _by_loop(kernel: Kernel, related: Related) -> Iterator[Dependence]:

@@ -25,6 +25,7 @@ from polygen.analysis.access.accesses import (
 from polygen.analysis.access.storage_copies import FIRST, Axis, axes, first_of
 from polygen.analysis.dataflow.last_write import write_in_iteration
 from polygen.analysis.dataflow.latest_instances import Timed, last_writes
+from polygen.analysis.dataflow.outermost_nests import writers_in
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.reduction_statements import places
 from polygen.analysis.pairs.instance_pairs import users
@@ -60,11 +61,19 @@ class Source:
 
 
 @per_kernel
-def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
+def sources(
+    kernel: Kernel, reference: Reference, nest: int | None = None
+) -> tuple[Source, ...] | None:
     """Return where what a read sees comes from; None if data decides.
 
     The sets of the sources are disjoint, and each instance of the reader has one of them.  If data
     says which instances there are, they hold what each one would see.
+
+    Parameters:
+        kernel: the kernel.
+        reference: the read; or a write, as if it read what was there before.
+        nest: the position of the outermost loop that it is in, if what was written before that
+            begins is not told from what was there before the kernel.
     """
     if (reference.insn.id, reference.inames) not in places(kernel).of:
         return None
@@ -72,7 +81,7 @@ def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
     at_once = write_in_iteration(kernel, access)
     if at_once is not None:
         return (Source(at_once.writer, at_once.pairs, values=at_once.values),)
-    return _searched(kernel, reference, _writers(kernel, reference.name))
+    return _searched(kernel, reference, _writers(kernel, reference.name, nest))
 
 
 @per_kernel
@@ -165,14 +174,17 @@ def _certain_writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
 
 
 @per_kernel
-def _writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
+def _writers(kernel: Kernel, name: str, nest: int | None = None) -> tuple[Timed, ...] | None:
     """Return who writes a variable, which elements, and when; None if data decides."""
-    return _timed(kernel, name, frozenset())
+    return _timed(kernel, name, frozenset(), nest)
 
 
-def _timed(kernel: Kernel, name: str, ignored: frozenset[str]) -> tuple[Timed, ...] | None:
+def _timed(
+    kernel: Kernel, name: str, ignored: frozenset[str], nest: int | None = None
+) -> tuple[Timed, ...] | None:
     found: list[Timed] = []
-    for insn in kernel.writers.get(name, ()):
+    writers = kernel.writers.get(name, ())
+    for insn in writers if nest is None else writers_in(kernel, name, nest):
         if insn.id in ignored:
             continue
         writes = [r for r in references(insn) if r.is_write]

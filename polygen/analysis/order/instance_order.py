@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import or_
 
 import islpy as isl
 
@@ -47,6 +48,9 @@ class Order:
         self._loops: dict[str, tuple[str, ...]] = {}
         self._path: dict[str, tuple[int, ...]] = {}
         self._reach: dict[tuple[int, ...], list[int]] = {}
+        self._bits = {insn.id: 1 << p for p, insn in enumerate(kernel.instructions)}
+        self._inside: dict[tuple[int, ...], list[int]] = {}  # the instructions of each sibling
+        self._later: dict[tuple[int, ...], list[int]] = {}  # those of siblings that come after it
         self._enter(loop_tree(kernel, quiet=True), (), ())
         self._close(kernel)
         self._kernel = kernel
@@ -56,16 +60,19 @@ class Order:
 
     def _enter(
         self, nodes: Sequence[TreeNode], loops: tuple[str, ...], path: tuple[int, ...]
-    ) -> None:
+    ) -> int:
         """Note for each instruction the loops around it, and where in the tree it is."""
         self._reach[path] = [0] * len(nodes)
+        inside = self._inside[path] = [0] * len(nodes)
         for position, node in enumerate(nodes):
             here = (*path, position)
             if isinstance(node, LoopNode):
-                self._enter(node.children, (*loops, node.iname), here)
+                inside[position] = self._enter(node.children, (*loops, node.iname), here)
             elif isinstance(node, Instruction):
                 self._loops[node.id] = loops
                 self._path[node.id] = here
+                inside[position] = self._bits[node.id]
+        return reduce(or_, inside, 0)
 
     def _close(self, kernel: Kernel) -> None:
         """Find which siblings must come after which: through others, too."""
@@ -78,10 +85,12 @@ class Order:
                     pair = (self._path[dep][depth], self._path[insn.id][depth])
                     edges.setdefault(block, set()).add(pair)
         for block, pairs in edges.items():
-            reach = self._reach[block]
+            reach, inside = self._reach[block], self._inside[block]
+            later = self._later[block] = [0] * len(inside)
             # Siblings are sorted, so what comes after a later one is known already.
             for first, second in sorted(pairs, reverse=True):
                 reach[first] |= 1 << second | reach[second]
+                later[first] |= inside[second] | later[second]
 
     def loops(self, insn_id: str) -> tuple[str, ...]:
         """Return the sequential loops around an instruction, outermost first."""
@@ -103,6 +112,18 @@ class Order:
         if depth == min(len(a), len(b)):
             return False  # one and the same
         return bool(self._reach[a[:depth]][a[depth]] >> b[depth] & 1)
+
+    def followers(self, insn_id: str) -> int:
+        """Return, as bits at their numbers, the instructions that must come after one.
+
+        Those of which `depends` tells that they do: numbers are those of the kernel's order.
+        """
+        path, found = self._path[insn_id], 0
+        for depth, position in enumerate(path):
+            later = self._later.get(path[:depth])
+            if later is not None:
+                found |= later[position]
+        return found
 
     def before(self, first: str, second: str) -> Iterator[Piece]:
         """Yield, disjoint, the pairs of which the instance of `first` comes first."""

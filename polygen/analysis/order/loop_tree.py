@@ -87,17 +87,22 @@ def loop_tree(kernel: Kernel, *, quiet: bool = False) -> tuple[TreeNode, ...]:
         DependencyCycle: if two siblings would each have to come first.
         GroupsInterleaved: if a group of instructions cannot be kept apart from others.
     """
+    tree, nest = _nested(kernel)
+    if not quiet:
+        nest.warn()
+    return tree
+
+
+@per_kernel
+def _nested(kernel: Kernel) -> tuple[tuple[TreeNode, ...], _Nest]:
     for before in orders_of_groups(kernel):
         nest = _Nest(kernel, before)
         try:
-            tree = nest.run()
+            return nest.run(), nest
         except DependencyCycle:
             if conflicts_with_groups(kernel):
                 continue
             raise
-        if not quiet:
-            nest.warn()
-        return tree
     raise _interleaved(kernel)
 
 

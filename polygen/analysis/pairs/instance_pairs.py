@@ -5,13 +5,13 @@ The second instance's inames have a suffix.  All sets are flat (see `polygen.ir.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
 import islpy as isl
 
-from polygen.analysis.access.accesses import Access, touched
+from polygen.analysis.access.accesses import Access, touched, touched_names
 from polygen.analysis.integers.isl_affine import condition_set, to_val
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.instance_order import Piece
@@ -67,10 +67,11 @@ def piece_set(pairs: isl.Set, piece: Piece) -> isl.Set:
 
 def renamed(flat: isl.Set, inames: Iterable[str]) -> isl.Set:
     """Return the set as one of second instances: with the suffix at the inames."""
-    for iname in inames:
-        position = flat.find_dim_by_name(_PARAM, iname)
-        if position >= 0:
-            flat = flat.set_dim_name(_PARAM, position, iname + OTHER)
+    known = inames if isinstance(inames, Set | Mapping) else frozenset(inames)
+    for position in range(flat.dim(_PARAM)):  # there are fewer of these than of a kernel's inames
+        name = flat.get_dim_name(_PARAM, position)
+        if name is not None and name in known:
+            flat = flat.set_dim_name(_PARAM, position, name + OTHER)
     return flat
 
 
@@ -87,7 +88,7 @@ def users(kernel: Kernel, name: str) -> tuple[str, ...]:
 def _all_users(kernel: Kernel) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for insn in kernel.instructions:
-        for name in touched(kernel, insn.id):
+        for name in touched_names(kernel, insn.id):
             found.setdefault(name, []).append(insn.id)
     return {name: tuple(insn_ids) for name, insn_ids in found.items()}
 
@@ -222,9 +223,9 @@ def conflict(kernel: Kernel, a: Access, b: Access) -> Conflict:
     kind = ("output" if b.is_write else "flow") if a.is_write else "anti"
     certain = a.exact and b.exact and a.name == b.name
     if a.name == b.name:
-        pairs = a.relation.intersect(renamed(b.relation, kernel.inames)).params()
+        pairs = a.relation.intersect(renamed(b.relation, kernel.home_domains)).params()
     else:
-        pairs = a.relation.params().intersect(renamed(b.relation.params(), kernel.inames))
+        pairs = a.relation.params().intersect(renamed(b.relation.params(), kernel.home_domains))
     if not certain:
         pairs = _not_ruled_out(kernel, a, b, pairs)
     return Conflict(a.name, kind, certain, pairs)

@@ -44,7 +44,7 @@ def is_plainly_kept(step: Rearrangement, insns: tuple[str, str], name: str) -> b
     if agreed[0] is None or agreed[1] is None:
         return True  # no two touch one element
     old, new = agreed[0], agreed[1]
-    if _has_same_copies(step, insns, name) and _counts_up(step, insns, old, new):
+    if has_same_copies(step, insns, name) and _counts_up(step, insns, old, new):
         return True
     frame = step.frame(name)
     if not frame:
@@ -108,7 +108,7 @@ def _are_digits(kernel: Kernel, value: LinearForm, loops: Sequence[str]) -> bool
 # --- copies
 
 
-def _has_same_copies(step: Rearrangement, insns: tuple[str, str], name: str) -> bool:
+def has_same_copies(step: Rearrangement, insns: tuple[str, str], name: str) -> bool:
     """Tell whether each instance touches the copies that it touched, whichever it is."""
     for insn in insns:
         found = axes(step.new, insn, name)

@@ -37,9 +37,9 @@ from polygen.analysis.pairs.instance_pairs import (
     is_shared,
     less,
     piece_set,
-    users,
     witness,
 )
+from polygen.analysis.rearrangement.changed_pairs import ChangedPairs
 from polygen.analysis.rearrangement.kept_order import is_plainly_kept
 from polygen.analysis.rearrangement.rearranged_kernel import Rearrangement
 from polygen.ir.array import GlobalArg
@@ -112,14 +112,11 @@ def violation(
             nevertheless.
     """
     step = Rearrangement(old, new, instances)
+    changes = ChangedPairs(step)
     for name, other_name in _touching(new):
         if other_name is None and name in skip:
             continue
-        if other_name is None and not is_read(new, name):
-            pairs = [(insn, insn) for insn in users(new, name)]
-        else:
-            pairs = [*product(users(new, name), users(new, other_name or name))]
-        for insns in pairs:
+        for insns in changes.pairs(name, other_name):
             found = _broken(step, insns, name, other_name)
             if found is not None:
                 return found

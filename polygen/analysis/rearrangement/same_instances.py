@@ -84,6 +84,8 @@ def _moved_points(old: Kernel, new: Kernel, instances: InstanceMap) -> str | Non
     kept = set(old.domains) & set(new.domains)
     seen: set[tuple[tuple[str, Expression], ...]] = set()
     for_all = _moved(old, kept, instances.values)
+    if not for_all and not instances.by_instruction:
+        return None
     for insn in old.instructions:
         values = instances.of(insn.id)
         moved = for_all if values is instances.values else _moved(old, kept, values)

@@ -101,6 +101,8 @@ def deciding_nests(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
     def open_still(_a: Access, _b: Access, loose: Loose) -> bool:
         return loose.greater is not None and frozenset((loose.less, loose.greater)) not in nests
 
+    if all(_one_nest(kernel, insn.id) for insn in kernel.instructions):
+        return ()
     for found in _pairs(kernel, open_still):
         two = frozenset((found.loose.less, found.loose.greater))
         loops = moments(kernel).loops(found.first, found.second)

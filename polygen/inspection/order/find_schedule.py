@@ -9,11 +9,13 @@ from typing import Any, TypeAlias
 import islpy as isl
 
 from polygen.analysis.access.domains import domain_of, with_surrounding
-from polygen.analysis.dataflow.dependences import dependences
+from polygen.analysis.dataflow.dependences import dependences_in
+from polygen.analysis.dataflow.outermost_nests import nest_of
 from polygen.analysis.integers.affine_forms import LinearForm
 from polygen.analysis.integers.proving import limited
 from polygen.analysis.order.loop_tree import LoopNode, TreeNode, loop_tree
 from polygen.errors import InvalidArgument, UserError
+from polygen.ir.collection import without_collection
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public_but
@@ -40,6 +42,7 @@ _TILE, _TILE_IN_C = 16, 32  # shorter rows of tiles take longer to begin than to
 
 
 @public_but("tile_size")
+@without_collection
 def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int | None = None) -> list[Step]:
     """Return steps that would make the loops of a kernel tiled and parallel; none is taken.
 
@@ -217,7 +220,9 @@ class _Finder:
         """
         space = domain.get_space().map_from_set()
         found = isl.Map.empty(space)
-        for dependence in dependences(self._kernel, memory=True):
+        kernel = self._kernel.expanded
+        nest = nest_of(kernel, inames[0])
+        for dependence in () if nest is None else dependences_in(kernel, nest, memory=True):
             if set(inames) <= set(dependence.loops):
                 found = found.union(_between(_in_one(dependence.relation, outside), inames))
         same = isl.Map.identity(space)

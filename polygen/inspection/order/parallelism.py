@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from polygen.analysis.dataflow.dependences import Dependence, dependences
+from polygen.analysis.dataflow.dependences import Dependence, carried_dependences
+from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.analysis.pairs.instance_pairs import users
 from polygen.errors import in_users_words, unambiguous
 from polygen.inspection.order.legal_steps import Verdict, is_legal
 from polygen.ir.array import AddressSpace
+from polygen.ir.cached import cached_property
+from polygen.ir.collection import without_collection
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_parallel
 from polygen.transforms.inames.tag_inames import tag_inames
 
@@ -32,26 +37,67 @@ class Parallelism:
     """
 
     iname: str
-    as_group: Verdict
-    as_item: Verdict
     carried: tuple[Dependence, ...]
+    _answers: _Answers = field(repr=False, compare=False)
+
+    @property
+    def as_group(self) -> Verdict:
+        """What is said of the step that tags it ``g``."""
+        return self._answers.as_group
+
+    @property
+    def as_item(self) -> Verdict:
+        """What is said of the step that tags it ``l``."""
+        return self._answers.as_item
 
     @property
     def parallel(self) -> bool:
         """Whether it may be tagged ``g``, and ``l`` too."""
-        return bool(self.as_group and self.as_item)
+        return self._answers.is_plain or bool(self.as_group and self.as_item)
 
     def __str__(self) -> str:
         return "\n".join(f"{first:9} {rest}".rstrip() for first, rest in self._rows())
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        answers = {"g": self.as_group, "l": self.as_item}
-        yes = [tag for tag, verdict in answers.items() if verdict]
-        answer = "yes" if len(yes) == 2 else f"{yes[0]} only" if yes else "no"
-        errors = [v.error.what for v in answers.values() if v.error is not None]
+        answer, errors = "yes", list[str]()
+        if not self._answers.is_plain:
+            answers = {"g": self.as_group, "l": self.as_item}
+            yes = [tag for tag, verdict in answers.items() if verdict]
+            answer = "yes" if len(yes) == 2 else f"{yes[0]} only" if yes else "no"
+            errors = [v.error.what for v in answers.values() if v.error is not None]
         # What a temporary holds may be lost although its loop carries nothing.
         reasons = [str(d) for d in self.carried] or errors[:1] or [""]
         yield from zip((answer, *[""] * (len(reasons) - 1)), reasons, strict=True)
+
+
+class _Answers:
+    """The verdicts on tagging an iname; where they are plainly true, steps are taken if asked for.
+
+    Parameters:
+        kernel: the kernel.
+        iname: the iname.
+        is_plain: whether it is known that both are true.
+    """
+
+    def __init__(self, kernel: Kernel, iname: str, *, is_plain: bool) -> None:
+        self._kernel = kernel
+        self._iname = iname
+        self.is_plain = is_plain
+        if not is_plain:
+            _ = self.as_group, self.as_item
+
+    @cached_property
+    def as_group(self) -> Verdict:
+        if is_parallel(self._kernel.tags.get(self._iname)):
+            return Verdict(self._kernel)
+        return _tagged(self._kernel, self._iname, GroupTag(_free_axis(self._kernel)))
+
+    @cached_property
+    def as_item(self) -> Verdict:
+        is_on_axis = is_parallel(self._kernel.tags.get(self._iname))
+        if is_on_axis or self._iname not in _around_local(self._kernel.expanded):
+            return self.as_group
+        return _tagged(self._kernel, self._iname, LocalTag(_free_axis(self._kernel)))
 
 
 class ParallelInames(Mapping[str, Parallelism]):
@@ -85,6 +131,7 @@ class ParallelInames(Mapping[str, Parallelism]):
 
 
 @public
+@without_collection
 def parallel_inames(kernel: Kernel) -> ParallelInames:
     """Return for each iname whether its iterations may run in parallel, and what they carry.
 
@@ -117,39 +164,43 @@ def parallel_inames(kernel: Kernel) -> ParallelInames:
     >>> pg.parallel_inames(knl)["i"].parallel
     True
     """
-    found = dependences(kernel)
+    found = carried_dependences(kernel)
     return ParallelInames(
         {
-            iname: _parallelism(kernel, iname, tuple(d for d in found if d.carried_by == iname))
+            iname: Parallelism(
+                iname,
+                found.get(iname, ()),
+                _Answers(kernel, iname, is_plain=_is_plain(kernel, iname)),
+            )
             for iname in kernel.inames
         },
         kernel.names_in_errors,
     )
 
 
-def _parallelism(kernel: Kernel, iname: str, carried: tuple[Dependence, ...]) -> Parallelism:
-    if is_parallel(kernel.tags.get(iname)):
-        here = Verdict(kernel)
-        return Parallelism(iname, here, here, carried)
-    as_group = _tagged(kernel, iname, GroupTag(_free_axis(kernel)))
-    as_item = as_group
-    if _touches_local(kernel.expanded, iname):
-        as_item = _tagged(kernel, iname, LocalTag(_free_axis(kernel)))
-    return Parallelism(iname, as_group, as_item, carried)
+def _is_plain(kernel: Kernel, iname: str) -> bool:
+    """Tell whether it shows at once that an iname may be parallel, on whichever axis."""
+    if is_parallel(kernel.tags.get(iname)) or iname in _around_local(kernel.expanded):
+        return False
+    return is_plainly_parallel(kernel, iname, GroupTag(_free_axis(kernel)))
 
 
 def _tagged(kernel: Kernel, iname: str, tag: HardwareTag) -> Verdict:
     return is_legal(kernel, tag_inames, {iname: tag}, force=True)
 
 
+@per_kernel
 def _free_axis(kernel: Kernel) -> int:
     """Return an axis that no iname is on; that there are but three is no matter of order."""
     return 1 + max((getattr(tag, "axis", -1) for tag in kernel.tags.values()), default=-1)
 
 
-def _touches_local(kernel: Kernel, iname: str) -> bool:
-    return any(
-        kernel.address_space(t.name) is AddressSpace.LOCAL
-        and any(iname in kernel.instruction(u).within_inames for u in users(kernel, t.name))
-        for t in kernel.temporaries
-    )
+@per_kernel
+def _around_local(kernel: Kernel) -> frozenset[str]:
+    """Return the inames around what touches temporaries in local memory."""
+    local = [t.name for t in kernel.temporaries if kernel.address_space(t.name) is _LOCAL]
+    ids = {insn_id for name in local for insn_id in users(kernel, name)}
+    return NO_NAMES.union(*(kernel.instruction(i).within_inames for i in ids))
+
+
+_LOCAL = AddressSpace.LOCAL
