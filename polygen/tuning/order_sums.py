@@ -72,7 +72,7 @@ def _with_orders(kernel: Kernel, insn_id: str, orders: list[SumOrder]) -> Kernel
         new = kernel
         for order in orders:
             if not order.is_across:
-                new = in_order(new, insn_id, order)
+                new = in_order(new, insn_id, order, is_alone=len(orders) == 1)
         return in_rows(new, insn_id, across) if across else new
     except (InvalidArgument, TypeNotFound):
         raise

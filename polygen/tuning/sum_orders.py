@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from math import prod
 
 from polygen.analysis.access.accesses import Reference, references
 from polygen.analysis.access.domains import surrounding_inames
@@ -24,8 +25,10 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag, GroupTag, InameTag
 from polygen.transforms.loops.memory_order import likely_strides
 from polygen.transforms.loops.size_estimates import likely_extent
+from polygen.tuning.blocked_sums import extent_of
 
 _APART = 8  # what an access costs whose neighbours are not side by side; else 1
+_FEW = 32
 _START = 8  # iterations that the start of a loop takes as long as
 
 
@@ -70,6 +73,7 @@ def orders_of(kernel: Kernel, insn: Instruction) -> list[SumOrder]:
         if all(inames.isdisjoint(other) for other in found if other is not inames)
         and all(_is_plain(kernel.tags.get(i)) for i in inames)
         and not any(is_scan(kernel, insn, node) for node in nodes)
+        and not _is_short(kernel, inames)
     }
     return [_order(kernel, insn, inames, nodes) for inames, nodes in plain.items()]
 
@@ -78,6 +82,12 @@ def outermost(insn: Instruction) -> list[ex.Reduction]:
     """Return the reductions of an instruction that are in no other."""
     inside = {inner for node in insn.reductions for inner in walk.reductions(node.operand)}
     return [node for node in dict.fromkeys(insn.reductions) if node not in inside]
+
+
+def _is_short(kernel: Kernel, inames: Iterable[str]) -> bool:
+    """Tell whether a reduction has few values: compilers unroll it, and are left to do so."""
+    extents = [extent_of(kernel, iname) for iname in inames]
+    return None not in extents and prod(filter(None, extents)) <= _FEW
 
 
 def is_scan(kernel: Kernel, insn: Instruction, node: ex.Reduction) -> bool:
@@ -124,11 +134,13 @@ def _order(
     return SumOrder(tuple(ordered), tuple(kept), near, is_new)
 
 
-def inner_inames(node: ex.Reduction) -> Iterator[str]:
-    """Yield the inames of what is directly in a reduction, and of the same operation: of blocks."""
+def inner_inames(node: ex.Reduction) -> tuple[str, ...]:
+    """Return the inames of reductions directly in a reduction, of its operation: blocks."""
+    found: tuple[str, ...] = ()
     while isinstance(node.operand, ex.Reduction) and node.operand.operation == node.operation:
         node = node.operand
-        yield from node.inames
+        found += node.inames
+    return found
 
 
 def _outside(kernel: Kernel, inames: Collection[str]) -> set[str]:

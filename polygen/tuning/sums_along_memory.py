@@ -20,6 +20,7 @@ from polygen.ir import walk
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import UnrollTag
+from polygen.ir.target_facts import facts_of
 from polygen.language.priorities import with_priority
 from polygen.source import caller_location
 from polygen.transforms.arrays.privatize_temporaries_with_inames import (
@@ -35,20 +36,32 @@ from polygen.transforms.reductions.split_reduction_inward import split_reduction
 from polygen.transforms.splitting.separate_full_tiles import separate_full_tiles
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.blocked_sums import extent_of, rounded, sum_in_blocks
+from polygen.tuning.lanes import in_lanes
 from polygen.tuning.sum_orders import SumOrder, inner_inames, outermost
 
 _BLOCK = 1 << 11  # results side by side
 _AT_ONCE = 8  # rows that are added to a block at once
 
 
-def in_order(kernel: Kernel, insn_id: str, order: SumOrder) -> Kernel:
-    """Return the kernel with a reduction whose innermost loop is one of its own."""
+def in_order(kernel: Kernel, insn_id: str, order: SumOrder, *, is_alone: bool) -> Kernel:
+    """Return the kernel with a reduction whose innermost loop is one of its own.
+
+    Parameters:
+        kernel: the kernel.
+        insn_id: an instruction.
+        order: that of some of its reductions.
+        is_alone: whether it has no others.
+    """
     if order.is_new:
         kernel = _nested(kernel, [*order.kept, *order.reduced])
-    if any(True for node in outermost(kernel.expanded.instruction(insn_id)) for _ in inner_inames(node)):
+    nodes = outermost(kernel.expanded.instruction(insn_id))
+    if any(inner_inames(node) for node in nodes):
         return kernel  # it is one of blocks, or inner sums are looked at for themselves
-    new = sum_in_blocks(kernel, [insn_id], order.reduced)
-    if rounded(kernel, [insn_id], order.reduced) is None or kernel.options.vectorize_sums:
+    if is_alone and len(nodes) == 1 and not facts_of(kernel.target).has_grid:
+        new = in_lanes(kernel, insn_id, order.reduced)
+    else:
+        new = sum_in_blocks(kernel, [insn_id], order.reduced)
+    if rounded(kernel, [insn_id], order.reduced) is None or new.options.vectorize_sums:
         return new
     return set_options(new, vectorize_sums=True)
 
