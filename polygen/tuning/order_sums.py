@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from polygen.errors import InvalidArgument, NotOptimized, TypeNotFound, UserError
+from collections.abc import Hashable, Sequence
+
+from polygen.errors import NotOptimized, TypeNotFound, UserError
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.language.within import matching
 from polygen.source import warn
-from polygen.tuning.sum_orders import SumOrder, orders_of, reducing
+from polygen.tuning.sum_orders import orders_of, reducing
 from polygen.tuning.sums_along_memory import in_order, in_rows
 
 
@@ -46,39 +48,48 @@ def order_sums(kernel: Kernel, within: str | None = None) -> Kernel:
     >>> knl = pg.order_sums(pg.add_dtypes(knl, {"a": "float32"}))
     >>> print(str(knl).partition("INSTRUCTIONS:\n")[2].partition("\n---")[0])
     """
-    for insn_id in reducing(kernel, [insn.id for insn in matching(kernel, within)]):
-        kernel = _ordered(kernel, insn_id)
-    return kernel
+    return _ordered(kernel, [insn.id for insn in matching(kernel, within)])
 
 
-def _ordered(kernel: Kernel, insn_id: str) -> Kernel:
-    """Return the kernel with the reductions of an instruction in order, inner ones as well."""
-    pending = [insn_id]
+def _ordered(kernel: Kernel, insn_ids: Sequence[str]) -> Kernel:
+    """Return the kernel with the reductions of instructions in order, inner ones as well."""
+    pending = _together(kernel, insn_ids)
     while pending:
-        name = pending.pop()
-        plain = kernel.expanded
-        orders = orders_of(plain, plain.instruction(name))
-        if not orders:
-            continue
+        ids = pending.pop(0)
         known = set(kernel.instructions_by_id)
-        kernel = _with_orders(kernel, name, orders)
-        pending += reducing(kernel, [i for i in kernel.instructions_by_id if i not in known])
+        kernel, left = _with_orders(kernel, ids)
+        pending = [*left, *pending]
+        pending += _together(kernel, [i for i in kernel.instructions_by_id if i not in known])
     return kernel
 
 
-def _with_orders(kernel: Kernel, insn_id: str, orders: list[SumOrder]) -> Kernel:
+def _together(kernel: Kernel, insn_ids: Sequence[str]) -> list[list[str]]:
+    """Return the instructions whose reductions have the same loops, and should have the same."""
+    plain, found = kernel.expanded, dict[Hashable, list[str]]()
+    for name in reducing(kernel, insn_ids):
+        insn = plain.instruction(name)
+        orders = orders_of(plain, insn)
+        if orders:
+            found.setdefault((insn.within_inames, *orders), []).append(name)
+    return list(found.values())
+
+
+def _with_orders(kernel: Kernel, ids: list[str]) -> tuple[Kernel, list[list[str]]]:
+    """Return the kernel with some instructions in order, and those that are left to do."""
+    plain = kernel.expanded
+    orders = orders_of(plain, plain.instruction(ids[0]))
     try:
-        across = [order for order in orders if order.is_across]
         new = kernel
-        for order in orders:
-            if not order.is_across:
-                new = in_order(new, insn_id, order, is_alone=len(orders) == 1)
-        return in_rows(new, insn_id, across) if across else new
-    except (InvalidArgument, TypeNotFound):
+        for order in [order for order in orders if not order.is_across]:
+            new = in_order(new, ids, order, is_alone=len(orders) == 1)
+        across = [order for order in orders if order.is_across]
+        return (in_rows(new, ids, across) if across else new), []
+    except TypeNotFound:
         raise
     except UserError as error:
+        if len(ids) > 1:
+            return kernel, [[name] for name in ids]
         if NotOptimized.__name__ not in kernel.options.silenced_warnings:
-            warn(
-                NotOptimized(f"kernel '{kernel.name}': '{insn_id}' is left as it is: {error.what}")
-            )
-        return kernel
+            what = f"kernel '{kernel.name}': '{ids[0]}' is left as it is: {error.what}"
+            warn(NotOptimized(what))
+        return kernel, []

@@ -30,6 +30,7 @@ from polygen.transforms.inames.duplicate_inames import duplicate_inames
 from polygen.transforms.inames.join_domains import join_domains
 from polygen.transforms.inames.prioritize_loops import prioritize_loops
 from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.instructions.remove_dependency import remove_dependency
 from polygen.transforms.kernels.set_options import set_options
 from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
 from polygen.transforms.reductions.split_reduction_inward import split_reduction_inward
@@ -41,57 +42,59 @@ from polygen.tuning.sum_orders import SumOrder, inner_inames, outermost
 
 _BLOCK = 1 << 11  # results side by side
 _AT_ONCE = 8  # rows that are added to a block at once
+_ROWS, _ALL = 3, 5  # levels of blocks in sums of rows, or of all, whose length is not known
 
 
-def in_order(kernel: Kernel, insn_id: str, order: SumOrder, *, is_alone: bool) -> Kernel:
-    """Return the kernel with a reduction whose innermost loop is one of its own.
+def in_order(kernel: Kernel, ids: Sequence[str], order: SumOrder, *, is_alone: bool) -> Kernel:
+    """Return the kernel with reductions whose innermost loop is one of their own.
 
     Parameters:
         kernel: the kernel.
-        insn_id: an instruction.
-        order: that of some of its reductions.
-        is_alone: whether it has no others.
+        ids: instructions in the same loops.
+        order: that of some of their reductions.
+        is_alone: whether they have no others.
     """
     if order.is_new:
         kernel = _nested(kernel, [*order.kept, *order.reduced])
-    nodes = outermost(kernel.expanded.instruction(insn_id))
+    nodes = [node for name in ids for node in outermost(kernel.expanded.instruction(name))]
     if any(inner_inames(node) for node in nodes):
         return kernel  # it is one of blocks, or inner sums are looked at for themselves
+    depth = _ROWS if order.kept else _ALL
     if is_alone and len(nodes) == 1 and not facts_of(kernel.target).has_grid:
-        new = in_lanes(kernel, insn_id, order.reduced)
+        new = in_lanes(kernel, ids[0], order.reduced, depth)
     else:
-        new = sum_in_blocks(kernel, [insn_id], order.reduced)
-    if rounded(kernel, [insn_id], order.reduced) is None or new.options.vectorize_sums:
+        new = sum_in_blocks(kernel, ids, order.reduced, depth=depth)
+    if rounded(kernel, ids, order.reduced) is None or new.options.vectorize_sums:
         return new
     return set_options(new, vectorize_sums=True)
 
 
-def in_rows(kernel: Kernel, insn_id: str, orders: Sequence[SumOrder]) -> Kernel:
+def in_rows(kernel: Kernel, ids: Sequence[str], orders: Sequence[SumOrder]) -> Kernel:
     """Return the kernel with reductions that add rows to blocks of results.
 
     Where other instructions are in the loops around, these are shared if possible.
 
     Parameters:
         kernel: the kernel.
-        insn_id: an instruction.
-        orders: those of reductions of it whose innermost loop is over results.
+        ids: instructions in the same loops.
+        orders: those of reductions of each of them whose innermost loop is over results.
     """
+    others = [insn for insn in kernel.instructions if insn.id not in ids]
+    taken = _used(kernel, others)
     for order in orders:
-        taken = _used(kernel, [i for i in kernel.instructions if i.id != insn_id])
         if not taken.isdisjoint(order.reduced):
-            kernel, own = _with_own_loops(kernel, insn_id, order.reduced)
+            kernel, own = _with_own_loops(kernel, ids, order.reduced)
             orders = [replace(o, reduced=own) if o is order else o for o in orders]
     try:
-        return _Rows(kernel, insn_id, orders).kernel
+        return _Rows(kernel, ids, orders).kernel
     except UserError:
         kept = orders[0].kept
-        others = [i for i in kernel.instructions if i.id != insn_id]
-        if _used(kernel, others).isdisjoint(kept):
+        if taken.isdisjoint(kept):
             raise
-        kernel, own = _with_own_loops(kernel, insn_id, kept)
+        kernel, own = _with_own_loops(kernel, ids, kept)
         names = dict(zip(kept, own, strict=True))
         renamed = [replace(o, kept=own, near=names[o.near]) for o in orders]
-        return _Rows(kernel, insn_id, renamed).kernel
+        return _Rows(kernel, ids, renamed).kernel
 
 
 def _used(kernel: Kernel, insns: Iterable[Instruction]) -> set[str]:
@@ -101,12 +104,12 @@ def _used(kernel: Kernel, insns: Iterable[Instruction]) -> set[str]:
 
 
 def _with_own_loops(
-    kernel: Kernel, insn_id: str, inames: Sequence[str]
+    kernel: Kernel, ids: Sequence[str], inames: Sequence[str]
 ) -> tuple[Kernel, tuple[str, ...]]:
     own = list[str]()
     for iname in inames:
         own.append(kernel.new_name(iname, own))
-    return duplicate_inames(kernel, inames, insn_id, own), tuple(own)
+    return duplicate_inames(kernel, inames, ids, own), tuple(own)
 
 
 def _nested(kernel: Kernel, inames: Sequence[str]) -> Kernel:
@@ -127,20 +130,22 @@ def _nested(kernel: Kernel, inames: Sequence[str]) -> Kernel:
 
 
 class _Rows:
-    """Makes updates of rows of an instruction's reductions.
+    """Makes updates of rows of the reductions of instructions.
 
     Attributes:
         kernel: the kernel with what was made up to now.
     """
 
-    def __init__(self, kernel: Kernel, insn_id: str, orders: Sequence[SumOrder]) -> None:
-        self.kernel, self._insn_id = kernel, insn_id
+    def __init__(self, kernel: Kernel, ids: Sequence[str], orders: Sequence[SumOrder]) -> None:
+        self.kernel, self._ids = kernel, list(ids)
         rows = [self._several(order) for order in orders]
         nears = dict.fromkeys([order.near for order in orders])
         self._blocks = {near: self._block(near) for near in nears}
         known = set(self.kernel.instructions_by_id)
-        self.kernel = realize_reduction(self.kernel, insn_id)
+        self.kernel = realize_reduction(self.kernel, self._ids)
         made = [i for i in self.kernel.instructions if i.id not in known]
+        for insn in made:
+            self._free(insn)
         for order, (outer, unrolled) in zip(orders, rows, strict=True):
             self._updates(order, outer, unrolled, made)
 
@@ -160,8 +165,10 @@ class _Rows:
     def _several(self, order: SumOrder) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Let several rows be added at once; return the loops over rows, and the unrolled one."""
         *others, row = order.reduced
-        insn = self.kernel.expanded.instruction(self._insn_id)
-        if _has_inner(insn, order) or _depends(self.kernel, row, [*order.kept, *order.reduced]):
+        insns = [self.kernel.expanded.instruction(name) for name in self._ids]
+        if any(_has_inner(insn, order) for insn in insns) or _depends(
+            self.kernel, row, [*order.kept, *order.reduced]
+        ):
             return order.reduced, ()
         extent = extent_of(self.kernel, row)
         if extent is not None and extent <= _AT_ONCE:
@@ -177,9 +184,22 @@ class _Rows:
             inner_tag=UnrollTag(),
         )
         reduced = [*others, several, single]
-        if rounded(self.kernel, [self._insn_id], reduced) is not None:
-            self.kernel = split_reduction_inward(self.kernel, single, self._insn_id)
+        if rounded(self.kernel, self._ids, reduced) is not None:
+            self.kernel = split_reduction_inward(self.kernel, single, self._ids)
         return (*others, several), (single,)
+
+    def _free(self, insn: Instruction) -> None:
+        """Let an instruction come before those in its loops of which it reads nothing."""
+        near = {blocks[-1] for blocks in self._blocks.values()}
+        before = [self.kernel.instruction(name) for name in sorted(insn.depends_on)]
+        free = [
+            i.id
+            for i in before
+            if near & i.within_inames
+            and set(i.written_names).isdisjoint((*insn.read_names, *insn.written_names))
+        ]
+        if free:
+            self.kernel = remove_dependency(self.kernel, insn.id, free)
 
     def _updates(
         self,
