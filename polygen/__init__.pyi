@@ -155,6 +155,7 @@ from polygen.transforms.fusion.rename_iname import rename_iname as rename_iname
 from polygen.transforms.fusion.rename_inames import rename_inames as rename_inames
 from polygen.transforms.inames.add_inames_to_insn import add_inames_to_insn as add_inames_to_insn
 from polygen.transforms.inames.duplicate_inames import duplicate_inames as duplicate_inames
+from polygen.transforms.inames.join_domains import join_domains as join_domains
 from polygen.transforms.inames.prioritize_loops import prioritize_loops as prioritize_loops
 from polygen.transforms.inames.remove_inames_from_insn import (
     remove_inames_from_insn as remove_inames_from_insn,
@@ -265,6 +266,8 @@ from polygen.transforms.splitting.strip_mine_to_vector import (
 from polygen.transforms.splitting.tile import tile as tile
 from polygen.transforms.splitting.unroll_and_jam import unroll_and_jam as unroll_and_jam
 from polygen.tuning.optimize_reductions import optimize_reductions as optimize_reductions
+from polygen.tuning.order_sums import order_sums as order_sums
+from polygen.tuning.pack_product import pack_product as pack_product
 
 __version__: str
 __all__ = [
@@ -388,6 +391,7 @@ __all__ = [
     "interchange",
     "is_legal",
     "join_array_dims",
+    "join_domains",
     "join_inames",
     "kernel_to_python",
     "lower_kernel",
@@ -402,6 +406,8 @@ __all__ = [
     "narrow_sum",
     "obligations",
     "optimize_reductions",
+    "order_sums",
+    "pack_product",
     "pad_iname",
     "pairwise_sums",
     "parallel_inames",

@@ -137,6 +137,10 @@ class NoSuchReduction(UserError):
     """A reduction that a step is about, and that no instruction has."""
 
 
+class NotAProduct(UserError):
+    """An instruction that is to be a product of matrices, and is none that a step knows."""
+
+
 class ProducerNeeded(UserError):
     """A variable that a reduction cannot compute itself: as an array, it is needed elsewhere."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, pairwise
 from typing import Any, cast
 
 from polygen.errors import InvalidArgument
@@ -31,8 +31,10 @@ def with_priority(kernel: Kernel, names: tuple[str, ...]) -> Kernel:
         raise InvalidArgument(
             f"the priority {', '.join(names)} names an iname twice", where=caller_location()
         )
-    earlier = (_reordered(priority, names) for priority in kernel.priorities)
+    earlier = [_reordered(priority, names) for priority in kernel.priorities]
     priorities = tuple(dict.fromkeys((*earlier, names)))
+    if circle(priorities):
+        priorities = tuple(dict.fromkeys((*_of_shared_loops(kernel, earlier), names)))
     found = circle(priorities)
     if found:
         raise InvalidArgument(
@@ -48,6 +50,21 @@ def _reordered(priority: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, 
     """Return a priority with the loops that are in `names`, too, in that order."""
     wanted = iter([name for name in names if name in priority])
     return tuple([next(wanted) if name in names else name for name in priority])
+
+
+def _of_shared_loops(
+    kernel: Kernel, priorities: Iterable[tuple[str, ...]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield what priorities say of loops that an instruction is in together.
+
+    Copies of loops (`duplicate_inames`) have the priorities of these, also over loops that are
+    never nested with them: there they say nothing, but may put others in a circle.
+    """
+    nests = [i.within_inames | i.reduction_inames for i in kernel.expanded.instructions]
+    for names in priorities:
+        for pair in combinations(names, 2):
+            if any(nest.issuperset(pair) for nest in nests):
+                yield pair
 
 
 def circle(priorities: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ IN_A_ROW = 16  # numbers that are added up one after the other, as in NumPy
 _RADIX, _MOST = 4, 8  # sums of blocks that are one in the next level, and that may be left in a row
 _USUAL = 32  # bytes of the vectors that compilers make of loops
 _PARTS = 4  # such vectors of what parts come to are added up in a row
-_LEVELS = 2  # of loops whose length is not known: short ones pay for them
+LEVELS = 2  # of loops whose length is not known: short ones pay for them
 
 
 def rounded(kernel: Kernel, ids: Iterable[str], inames: Collection[str]) -> DType | None:
@@ -61,6 +61,7 @@ def in_blocks(
     unit: int,
     *,
     apart: bool,
+    depth: int = LEVELS,
 ) -> tuple[Kernel, str]:
     """Return the kernel with sums of blocks, and the iname of the innermost loop.
 
@@ -71,11 +72,12 @@ def in_blocks(
         first: how many elements an innermost block has.
         unit: what its length is a multiple of.
         apart: whether compilers add up each innermost loop by itself.
+        depth: how many levels of blocks a loop becomes whose length is not known.
     """
     group: list[str] = []
     size, most, block, innermost = 1, first, first, inames[-1]
     for name in reversed(inames):
-        iname, length, levels = name, extent_of(kernel, name), _LEVELS
+        iname, length, levels = name, extent_of(kernel, name), depth
         while levels and (length is None or size * length > most):
             each = _each(length, max(1, block // size), unit)
             if each > 1:
@@ -124,14 +126,19 @@ def innermost_alone(kernel: Kernel, iname: str) -> tuple[Kernel, str]:
 
 
 def sum_in_blocks(
-    kernel: Kernel, ids: Sequence[str], reduced: Sequence[str], in_a_row: int = IN_A_ROW
+    kernel: Kernel,
+    ids: Sequence[str],
+    reduced: Sequence[str],
+    in_a_row: int = IN_A_ROW,
+    depth: int = LEVELS,
 ) -> Kernel:
     """Return the kernel with sums in blocks, if they lose digits, each of which is some vectors."""
     dtype = rounded(kernel, ids, reduced)
     if dtype is None:
         return kernel
     vector = 1 if dtype.kind == "c" else _USUAL // dtype.itemsize  # of complex numbers, none
-    kernel, innermost = in_blocks(kernel, ids, reduced, in_a_row * vector, vector, apart=True)
+    first = in_a_row * vector
+    kernel, innermost = in_blocks(kernel, ids, reduced, first, vector, apart=True, depth=depth)
     return kernel if innermost in reduced else separate_full_tiles(kernel, innermost)
 
 

@@ -18,27 +18,22 @@ from typing import Any
 from polygen.analysis.access.strides import Address
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.integers.recombined_numbers import recombined
-from polygen.analysis.typing.expression_types import reduction_types
-from polygen.analysis.typing.inference import infer_types, kinds, sizes
-from polygen.errors import NoSuchReduction, NotVectorized, UserError
+from polygen.analysis.typing.inference import sizes
+from polygen.errors import NoSuchReduction, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, Array
-from polygen.ir.dtype import is_integer
+from polygen.ir.array import Array
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import element_strides, has_vectors
+from polygen.ir.layout import element_strides
 from polygen.ir.reduction import name_of
-from polygen.ir.substitution import expand
-from polygen.ir.tags import GroupTag, IlpTag, LocalTag, VectorTag, is_parallel
+from polygen.ir.tags import GroupTag, IlpTag, is_parallel
 from polygen.transforms.arrays.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
-from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 from polygen.transforms.inames.duplicate_inames import duplicate_inames
 from polygen.transforms.inames.prioritize_loops import prioritize_loops
 from polygen.transforms.inames.tag_inames import tag_inames
-from polygen.transforms.inames.untag_inames import untag_inames
 from polygen.transforms.kernels.set_options import set_options
 from polygen.transforms.loops.memory_order import along_memory
 from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
@@ -50,22 +45,19 @@ from polygen.transforms.reductions.split_reduction_inward import split_reduction
 from polygen.transforms.splitting.separate_full_tiles import separate_full_tiles
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.blocked_sums import (
-    IN_A_ROW,
     extent_of,
-    in_blocks,
-    innermost_alone,
     nests_in_blocks,
     of_parts_in_blocks,
     rounded,
     sum_in_blocks,
 )
+from polygen.tuning.lanes import elements_of, in_lanes, operand_of
 
 _PART = 1 << 14  # neighbours that are reduced in a row: more are worth a thread
 _MANY = 64  # results that are enough for all threads
 _ROWS = 128  # of a part, where it is not known how many there are
 _BLOCK, _LAST_BLOCK = 1 << 11, 1 << 8  # results side by side
 _AT_ONCE = 8  # rows that are added to a block at once
-_VECTOR, _VECTORS = 64, 4  # bytes of a vector, and how many are added up side by side
 _FEW = 16  # results of which each has a register
 
 
@@ -89,7 +81,7 @@ def why_as_it_is(kernel: Kernel, insn: Instruction) -> str | None:
     for iname in insn.reduction_inames:
         home = kernel.home_domains[iname]
         around = insn.within_inames.intersection((*home.inames, *home.parameters))
-        operand = walk.free_variables(_operand(kernel, insn))
+        operand = walk.free_variables(operand_of(kernel, insn))
         if around and around.isdisjoint(operand):
             return "it is a scan, which goes on from one iteration to the next"
     return None
@@ -112,7 +104,7 @@ def on_processors(kernel: Kernel, insn_id: str) -> Kernel:
 def _with_fewer_loops(kernel: Kernel, insn_id: str) -> Kernel:
     """Return the kernel with one loop for what follows each other in memory, if all does."""
     new = coalesce_reduction(kernel, insn_id)
-    offsets = [_offset(array, index) for array, index in _read(new, new.instruction(insn_id))]
+    offsets = [_offset(array, index) for array, index in elements_of(new, new.instruction(insn_id))]
     divided = any(walk.classes(offset) & {ex.FloorDiv, ex.Remainder} for offset in offsets)
     return kernel if divided else new  # what is divided is no vector
 
@@ -128,24 +120,13 @@ def _offset(array: Array, index: tuple[ex.Expression, ...]) -> ex.Expression:
     return offset if form is None else form.expression()
 
 
-def _operand(kernel: Kernel, insn: Instruction) -> ex.Expression:
-    return expand(insn.reductions[0], kernel.rules)
-
-
-def _read(kernel: Kernel, insn: Instruction) -> list[tuple[Array, tuple[ex.Expression, ...]]]:
-    """Return the arrays that are reduced, with their subscripts."""
-    nodes = walk.subexpressions(_operand(kernel, insn))
-    read = [node for node in nodes if isinstance(node, ex.Subscript)]
-    return [(kernel.array(ex.name_of(node)), ex.index_tuple(node)) for node in read]
-
-
 def shape_of(kernel: Kernel, insn: Instruction) -> Shape:
     """Return how a reduction lies in memory: by the array that it reads most of."""
     names = sizes(kernel).union(kernel.inames)
     inames = insn.within_inames | insn.reduction_inames
     nearest: dict[str, int] = dict.fromkeys(inames, 0)
     order = {iname: at for at, iname in enumerate(kernel.inames)}
-    for array, index in _read(kernel, insn):
+    for array, index in elements_of(kernel, insn):
         address = Address(array, index, names)
         for iname in inames:
             nearest[iname] += address.stride(iname) in (1, -1)
@@ -236,7 +217,7 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     length = extent_of(kernel, first)
     if results >= _MANY or (length is not None and length <= 2 * _PART and not shape.kept):
         kernel, insn_id = _value_first(_narrowed(kernel, insn_id), insn_id)
-        return _in_lanes(on_groups(kernel, shape.kept), insn_id, shape.reduced)
+        return in_lanes(on_groups(kernel, shape.kept), insn_id, shape.reduced)
     part = _PART
     if len(shape.reduced) > 1:
         part = 1 if length is None else -(-length // _MANY)
@@ -247,7 +228,7 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     kernel, of_parts = _value_first(_narrowed(kernel, of_parts), of_parts)
     inners = [inner, *(i for i in kernel.inames if i not in loops)]
     kernel = separate_full_tiles(on_groups(kernel, shape.kept, 1), inners)
-    kernel = _in_lanes(kernel, of_parts, (inner, *shape.reduced[1:]))
+    kernel = in_lanes(kernel, of_parts, (inner, *shape.reduced[1:]))
     return of_parts_in_blocks(kernel, [insn_id])
 
 
@@ -273,53 +254,6 @@ def _value_first(kernel: Kernel, insn_id: str) -> tuple[Kernel, str]:
     except NoSuchReduction:
         return kernel, insn_id
     return kernel, next(i for i in kernel.instructions_by_id if i not in known)
-
-
-def _in_lanes(kernel: Kernel, insn_id: str, reduced: Sequence[str]) -> Kernel:
-    """Let each lane of some vectors have a part of a reduction: they wait for each other less.
-
-    A short reduction, or one of which there are no vectors, is one in blocks, if digits are lost.
-    """
-    insn, iname = kernel.instruction(insn_id), reduced[-1]
-    length = extent_of(kernel, iname)
-    known = kinds(infer_types(kernel, complete=False))
-    (dtype, *others) = reduction_types(insn.reductions[0], known)
-    vector = _VECTOR // dtype.itemsize
-    count = _VECTORS * vector
-    reassociates = kernel.options.allow_reassociation or is_integer(dtype)
-    names = sizes(kernel).union(kernel.inames)
-    alike = not others and has_vectors(dtype)
-    for array, index in _read(kernel, insn):
-        near = Address(array, index, names).stride(iname) in (0, 1)
-        alike = alike and array.dtype == dtype and near
-    if not (alike and reassociates) or (length or 0) < 4 * count:
-        return sum_in_blocks(kernel, [insn_id], reduced)
-    if rounded(kernel, [insn_id], reduced):
-        first = IN_A_ROW * count
-        kernel, iname = in_blocks(kernel, [insn_id], reduced, first, count, apart=False)
-        kernel, insn_id = innermost_alone(kernel, iname)
-    lane, several = (kernel.new_name(f"{iname}_{kind}") for kind in ("lane", "vectors"))
-    tiled = split_iname(kernel, iname, count, inner_iname=lane, outer_iname=several)
-    kernel = separate_full_tiles(tiled, lane)
-    if kernel is not tiled:  # lanes of the rim are one after the other
-        silenced = {*kernel.options.silenced_warnings, NotVectorized.__name__}
-        kernel = set_options(kernel, silenced_warnings=sorted(silenced))
-    kernel = tag_inames(kernel, {lane: LocalTag(0)})
-    before, tags = {t.name for t in kernel.temporaries}, set(kernel.tags)
-    kernel = realize_reduction(kernel, insn_id)
-    stages = sorted(set(kernel.tags) - tags)
-    kernel = untag_inames(kernel, [lane, *stages])
-    for array in kernel.temporaries:
-        if array.name not in before and array.shape:
-            kernel = set_temporary_address_space(kernel, array.name, AddressSpace.PRIVATE)
-    kernel = split_iname(kernel, lane, vector, outer_tag="ilp", inner_tag="vec")
-    for stage in stages:
-        extent = extent_of(kernel, stage) or 1
-        if extent > vector:
-            kernel = split_iname(kernel, stage, vector, outer_tag="ilp", inner_tag="vec")
-        elif extent > 1:
-            kernel = tag_inames(kernel, {stage: VectorTag()})
-    return kernel
 
 
 def on_groups(kernel: Kernel, inames: tuple[str, ...], first: int = 0) -> Kernel:

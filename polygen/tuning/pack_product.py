@@ -1,0 +1,134 @@
+"""`polygen.pack_product`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polygen.analysis.access.strides import Address
+from polygen.analysis.integers.integer_parameters import integer_parameters
+from polygen.analysis.typing.expression_types import reduction_types, type_of
+from polygen.analysis.typing.inference import infer_types, kinds
+from polygen.errors import NotAProduct
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.dtype import DType
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.layout import has_vectors
+from polygen.ir.public import public
+from polygen.ir.reduction import name_of
+from polygen.ir.verify import excerpt
+from polygen.language.within import one_id
+from polygen.source import caller_location
+from polygen.tuning.packed_tiles import Blocks, Product, packed
+
+_USUAL, _LARGE = 32, 64  # bytes of vectors: with AVX2, with AVX-512
+
+
+@public
+def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) -> Kernel:
+    """Multiply matrices on a processor as libraries do: tiles in registers, operands packed.
+
+    For ``c[i,j] = sum(k, a[i,k]*b[k,j])``: a thread takes a block of rows and columns of ``c``, and
+    a block of ``k`` after the other.  It copies what it needs of ``a`` and ``b`` to arrays of its
+    own, in the order in which they are used, filled up with zeros to whole tiles; for each tile of
+    a few rows and some vectors of columns, the sums stay in registers.  Sizes may be any, symbolic
+    or numbers; ``a`` and ``b`` may lie in memory in any order, and what is done with the sum is
+    free (``alpha*sum(...) + beta*c[i,j]``).
+
+    All these are ordinary steps, proved one by one, and in the kernel's history.
+
+    Parameters:
+        kernel: the kernel; the types of its inputs are known.
+        insn: the instruction, an assignment to one element for each row and column.
+        vector_bytes: how large vectors are; those of this machine if not given: 64 with AVX-512,
+            else 32.
+
+    Raises:
+        UnknownInstruction, NothingMatches: if the kernel has no such instruction.
+        NotAProduct: if it does not have one sum of products of two factors, one of which depends on
+            one loop around, the other one on another, and both on the loop of the sum; or if the
+            factors and the sum are not of one type, real, that vectors may have.
+        TypeNotFound: if the type of an input is not known.
+        Reassociated, NotTheSame: if the kernel does not permit that sums are reordered.
+        NotPaddable: if one of the loops ends with others.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel(
+    ...     "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }", "c[i,j] = sum(k, a[k,i]*b[k,j])  {id=c}"
+    ... )
+    >>> knl = pg.pack_product(pg.add_dtypes(knl, {"a, b": "float64"}), "c", vector_bytes=64)
+    >>> [(t.name, t.shape) for t in knl.temporaries if "left" in t.name or "right" in t.name]
+    [('left_0', (32, 96, 6)), ('right_0', (16, 96, 32))]
+
+    Source: Goto, van de Geijn, Anatomy of high-performance matrix multiplication, TOMS 2008; Van
+    Zee, van de Geijn, BLIS, TOMS 2015.
+    """
+    insn = one_id(kernel, insn)
+    product, dtype = _product(kernel, insn)
+    return packed(kernel, product, Blocks.of(dtype, vector_bytes or _vector_bytes()))
+
+
+def _vector_bytes() -> int:
+    """Return how large this machine's vectors are."""
+    described = Path("/proc/cpuinfo")
+    has_large = described.exists() and "avx512f" in described.read_text(encoding="utf-8")
+    return _LARGE if has_large else _USUAL
+
+
+def _product(kernel: Kernel, insn_id: str) -> tuple[Product, DType]:
+    """Return the loops of a product, and the type of its elements.
+
+    Raises:
+        NotAProduct: if it is none.
+    """
+
+    def refused(why: str) -> NotAProduct:
+        return NotAProduct(
+            f"pack_product: '{insn_id}' {why}",
+            where=caller_location(),
+            excerpt=excerpt(kernel, insn_id),
+            remedy="c[i,j] = sum(k, a[i,k]*b[k,j]); order_sums takes all sums",
+        )
+
+    insn = kernel.expanded.instruction(insn_id)
+    nodes = dict.fromkeys(insn.reductions)
+    if not isinstance(insn, Assignment) or len(nodes) != 1:
+        raise refused("has not one sum")
+    (node,) = nodes
+    if name_of(node.operation) != "sum" or len(node.inames) != 1:
+        raise refused("has no sum over one iname")
+    (depth,) = node.inames
+    factors = node.operand.children if isinstance(node.operand, ex.Product) else ()
+    if len(factors) != 2:
+        raise refused("adds up something else than products of two factors")
+    around = [walk.free_variables(f) & insn.within_inames for f in factors]
+    if not all(depth in walk.free_variables(f) for f in factors) or not all(
+        len(inames) == 1 for inames in around
+    ):
+        raise refused(
+            f"has factors that do not both depend on '{depth}', and each on one loop around"
+        )
+    (first,), (second,) = around
+    if first == second or insn.within_inames != {first, second}:
+        raise refused("is not within the loops of rows and columns alone")
+    if any(kernel.tags.get(iname) for iname in (first, second, depth)):
+        raise refused("is in loops that are tagged")
+    known = kinds(infer_types(kernel, complete=False))
+    (dtype,) = reduction_types(node, known)
+    if any(type_of(f, known) != dtype for f in factors) or not has_vectors(dtype):
+        raise refused("has factors and a sum that are not of one type, which vectors may have")
+    columns = second if _stride(kernel, insn.assignee, second) == 1 else first
+    rows = first if columns == second else second
+    is_swapped = rows == second
+    left = factors[is_swapped]
+    strides = [_stride(kernel, access, rows) for access in walk.accesses(left)]
+    return Product(insn_id, rows, columns, depth, is_swapped, 1 in strides), dtype
+
+
+def _stride(kernel: Kernel, node: ex.Expression, iname: str) -> ex.Expression | None:
+    """Return how far apart neighbours along an iname are in an array; None if it is unknown."""
+    if not isinstance(node, ex.Subscript) or iname not in walk.free_variables(node):
+        return None
+    names = {*kernel.inames, *integer_parameters(kernel)}
+    return Address(kernel.array(ex.name_of(node)), ex.index_tuple(node), names).stride(iname)

@@ -1,0 +1,289 @@
+"""Takes the steps of a product of packed matrices (`polygen.pack_product`).
+
+What becomes of ``c[i,j] = sum(k, a[i,k]*b[k,j])``::
+
+    for i_block, j_block (threads)
+        total[...] = 0
+        for k_block
+            left[...] = a[...], right[...] = b[...]     (zeros where a tile goes beyond the end)
+            for panel, tile
+                sums of a tile, in registers = 0
+                for k: for row, part (unrolled), lane (a vector): sums += left * right
+                total[...] += sums
+        c[...] = total[...]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, UnrollTag, VectorTag
+from polygen.transforms.arrays.privatize_temporaries_with_inames import (
+    privatize_temporaries_with_inames,
+)
+from polygen.transforms.copies.precompute import precompute
+from polygen.transforms.inames.duplicate_inames import duplicate_inames
+from polygen.transforms.inames.prioritize_loops import prioritize_loops
+from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
+from polygen.transforms.reductions.split_reduction_inward import split_reduction_inward
+from polygen.transforms.rules.extract_subst import extract_subst
+from polygen.transforms.splitting.index_set_split import index_set_split
+from polygen.transforms.splitting.pad_iname import pad_iname
+from polygen.transforms.splitting.split_iname import split_iname
+
+_LARGE = 64  # bytes of vectors of which there are twice as many registers
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of two matrices.
+
+    Attributes:
+        insn: the instruction.
+        rows: the loop over rows of the result.
+        columns: the one over its columns, which lie side by side.
+        depth: the one of the sum.
+        is_swapped: whether the factor that has the rows stands second.
+        is_transposed: whether that one has its rows side by side.
+    """
+
+    insn: str
+    rows: str
+    columns: str
+    depth: str
+    is_swapped: bool
+    is_transposed: bool
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How large tiles and blocks are, in elements.
+
+    Attributes:
+        height: rows of a tile.
+        lanes: numbers of a vector.
+        width: columns of a tile.
+        rows: of a block.
+        columns: of a block.
+        depth: of a block.
+    """
+
+    height: int
+    lanes: int
+    width: int
+    rows: int
+    columns: int
+    depth: int
+
+    @staticmethod
+    def of(dtype: DType, vector_bytes: int) -> Blocks:
+        """Return the sizes for numbers of a type.
+
+        The sums of a tile are in registers, of which one is left for each vector of a row of the
+        right factor, and one for an element of the left one.  All blocks together take 1.3 MB:
+        less than the smallest stacks that threads have.
+        """
+        lanes = max(1, vector_bytes // dtype.itemsize)
+        width = lanes * (4 if vector_bytes >= _LARGE else 2)
+        return Blocks(
+            6, lanes, width, 192, 512 * 8 // max(8, dtype.itemsize), 768 // dtype.itemsize
+        )
+
+
+def packed(kernel: Kernel, product: Product, blocks: Blocks) -> Kernel:
+    """Return the kernel with a product of packed matrices."""
+    return _Packing(_with_own_loops(kernel, product), product, blocks).kernel
+
+
+def _with_own_loops(kernel: Kernel, product: Product) -> Kernel:
+    """Return the kernel in which no other instruction is in the loops of a product."""
+    others = [i for i in kernel.instructions if i.id != product.insn]
+    taken = {name for i in others for name in i.within_inames | i.reduction_inames}
+    shared = [i for i in (product.rows, product.columns, product.depth) if i in taken]
+    for insn in others:
+        new = [kernel.new_name(f"{iname}_0") for iname in shared]
+        used = insn.within_inames | insn.reduction_inames
+        if not used.isdisjoint(shared):
+            pairs = [(o, n) for o, n in zip(shared, new, strict=True) if o in used]
+            kernel = duplicate_inames(kernel, [o for o, _ in pairs], insn.id, [n for _, n in pairs])
+    return kernel
+
+
+class _Packing:
+    """Makes the loops and arrays of a packed product.
+
+    Attributes:
+        kernel: the kernel with what was made up to now.
+    """
+
+    def __init__(self, kernel: Kernel, product: Product, blocks: Blocks) -> None:
+        self.kernel, self._product, self._blocks = kernel, product, blocks
+        self._names: dict[str, str] = {}
+        self._in_stages()
+        self._in_tiles()
+        self._with_sums_kept()
+        self._with_operands_packed()
+        self._in_order()
+
+    def _name(self, what: str, like: str) -> str:
+        """Return a new name, that of a loop from now on."""
+        self._names[what] = self.kernel.new_name(like, self._names.values())
+        return self._names[what]
+
+    def _split(self, iname: str, length: int, outer: str, inner: str) -> None:
+        self.kernel = split_iname(self.kernel, iname, length, outer_iname=outer, inner_iname=inner)
+
+    def _in_stages(self) -> None:
+        """Make the sum one of blocks, and instructions of both."""
+        product = self._product
+        block, near = (self._name(what, f"{product.depth}_{what}") for what in ("block", "near"))
+        self._split(product.depth, self._blocks.depth, block, near)
+        self.kernel = split_reduction_inward(self.kernel, near, product.insn)
+        self._begin, self._flush = self._realized(product.insn)
+        self._clear, self._add = self._realized(self._flush)
+        (self._total,) = self.kernel.instruction(self._flush).written_names
+        (self._sum,) = self.kernel.instruction(self._add).written_names
+
+    def _realized(self, insn_id: str) -> tuple[str, str]:
+        """Return what starts the sum of an instruction, and what updates it."""
+        known = self.kernel.instructions_by_id
+        self.kernel = realize_reduction(self.kernel, insn_id)
+        start, update = [i for i in self.kernel.instructions_by_id if i not in known]
+        return start, update
+
+    def _in_tiles(self) -> None:
+        """Make blocks of tiles of the loops over rows and columns."""
+        rows, columns = self._product.rows, self._product.columns
+        blocks = self._blocks
+        self.kernel = pad_iname(pad_iname(self.kernel, rows, blocks.height), columns, blocks.width)
+        for iname, block, tile, inner, most, each in (
+            (rows, "rows", "tile", "row", blocks.rows, blocks.height),
+            (columns, "columns", "panel", "column", blocks.columns, blocks.width),
+        ):
+            outer, near = (self._name(what, f"{iname}_{what}") for what in (block, inner))
+            tiles = self._name(tile, f"{iname}_{tile}")
+            between = self.kernel.new_name(f"{iname}_tiles")
+            self._split(iname, each, between, near)
+            self._split(between, most // each, outer, tiles)
+
+    def _with_sums_kept(self) -> None:
+        """Keep the sums of all tiles of a block, and those of one tile in registers."""
+        self._rules = self._extracted()
+        loops = [self._names[what] for what in ("tile", "row", "panel", "column")]
+        self.kernel = privatize_temporaries_with_inames(self.kernel, loops, [self._total])
+        for what, insn in (("begin", self._begin), ("store", self._product.insn)):
+            self._copy(("tile", "row", "panel", "column"), insn, what)
+        part, lane = (
+            self._name(what, f"{self._product.columns}_{what}") for what in ("part", "lane")
+        )
+        self._split(self._names["column"], self._blocks.lanes, part, lane)
+        own = [self._names["row"], part, lane]
+        self.kernel = privatize_temporaries_with_inames(self.kernel, own, [self._sum])
+        for what, insn in (("clear", self._clear), ("flush", self._flush)):
+            self._copy(("row", "part"), insn, what)
+
+    def _copy(self, loops: Sequence[str], insn: str, suffix: str) -> None:
+        """Give an instruction loops of its own."""
+        old = [self._names[what] for what in loops]
+        new = [self._name(f"{what}_{suffix}", f"{self._names[what]}_{suffix}") for what in loops]
+        self.kernel = duplicate_inames(self.kernel, old, insn, new)
+
+    def _extracted(self) -> list[tuple[str, Expression]]:
+        """Make rules of both factors; return their names, and what they stand for."""
+        names = self._names
+        value = self.kernel.assignment(self._add).expression
+        factors = next(
+            node.children
+            for node in walk.subexpressions(value)
+            if isinstance(node, ex.Product) and len(node.children) == 2
+        )
+        left, right = factors[self._product.is_swapped], factors[not self._product.is_swapped]
+        found: list[tuple[str, Expression]] = []
+        for like, node, tile, inner in (
+            ("left", left, "tile", "row"),
+            ("right", right, "panel", "column"),
+        ):
+            parameters = [
+                self._name(f"{like}_{what}", f"{like}_{what}") for what in ("tile", "near", "depth")
+            ]
+            loops = (names[tile], names[inner], names["near"])
+            template = walk.substitute(
+                node, {old: ex.Variable(new) for old, new in zip(loops, parameters, strict=True)}
+            )
+            rule = self.kernel.new_name(like)
+            self.kernel = extract_subst(self.kernel, rule, template, parameters, self._add)
+            found.append((rule, template))
+        return found
+
+    def _with_operands_packed(self) -> None:
+        """Copy what a block needs of each factor."""
+        names = self._names
+        orders = (
+            ("tile", "depth", "near") if self._product.is_transposed else ("tile", "near", "depth")
+        )
+        for (rule, template), swept, order in zip(
+            self._rules,
+            (("tile", "row"), ("panel", "part", "lane")),
+            (orders, ("tile", "depth", "near")),
+            strict=True,
+        ):
+            like = "left" if swept[0] == "tile" else "right"
+            axes = [names[f"{like}_{what}"] for what in order]
+            self.kernel = precompute(
+                self.kernel,
+                rule,
+                [names[what] for what in (*swept, "near")],
+                storage_axes=axes,
+                precompute_inames=axes,
+                precompute_outer_inames=[names[what] for what in ("rows", "columns", "block")],
+                temporary_address_space="private",
+                default_tag=None,
+            )
+            self._separate(template, names[f"{like}_near"], like)
+        stored = self.kernel.instruction(self._product.insn).predicates
+        for condition in stored:
+            self._separate(ex.If(condition, 1, 0), names["column_store"], "right")
+
+    def _separate(self, node: Expression, inner: str, like: str) -> None:
+        """Write the code of full tiles apart, where all elements of these are there."""
+        last = (self._blocks.height if like == "left" else self._blocks.width) - 1
+        for part in walk.subexpressions(node):
+            if isinstance(part, ex.If) and isinstance(part.condition, ex.Comparison):
+                full = walk.substitute(part.condition, {inner: last})
+                if full != part.condition:
+                    self.kernel = index_set_split(self.kernel, full)
+                return
+
+    def _in_order(self) -> None:
+        """Nest the loops, and say which are parallel, unrolled or vectors."""
+        names = self._names
+        copied = ("left_tile", "left_depth", "left_near")
+        if not self._product.is_transposed:
+            copied = ("left_tile", "left_near", "left_depth")
+        order = [
+            *("rows", "columns", "tile_begin", "row_begin", "panel_begin", "column_begin", "block"),
+            *copied,
+            *(
+                "right_depth",
+                "right_tile",
+                "right_near",
+                "panel",
+                "tile",
+                "row_clear",
+                "part_clear",
+            ),
+            *("near", "row", "part", "row_flush", "part_flush", "lane"),
+            *("tile_store", "row_store", "panel_store", "column_store"),
+        ]
+        self.kernel = prioritize_loops(self.kernel, [names[what] for what in order])
+        unrolled = ("row", "part", "row_clear", "part_clear", "row_flush", "part_flush")
+        tags = {names[what]: UnrollTag() for what in unrolled}
+        groups = {names["rows"]: GroupTag(0), names["columns"]: GroupTag(1)}
+        self.kernel = tag_inames(self.kernel, {**tags, **groups, names["lane"]: VectorTag()})
