@@ -30,6 +30,7 @@ from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, element_strides, nest, unit
 from polygen.ir.remembered import per_kernel
+from polygen.ir.sizes import products
 from polygen.lower.hidden import without_auto
 from polygen.lower.program import HostLoop, HostNode, Launch
 from polygen.pipeline import build_program
@@ -303,7 +304,7 @@ def _array(kernel: Kernel, array: Array, dtype: DType) -> dict[str, Any]:
 def _derived(kernel: Kernel) -> dict[str, Expression]:
     """Return what the sizes are that nobody passes, in terms of those that somebody does."""
     found: dict[str, Expression] = {}
-    for size in kernel.derived_sizes:
+    for size in products(kernel.derived_sizes):
         found[size.name] = walk.substitute(size.value, found)
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -49,6 +49,7 @@ from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement, Verbatim
 from polygen.language.trees import pair_as_text, readable
 from polygen.language.verbatim import without_texts
+from polygen.language.while_loops import Part, with_flags
 from polygen.source import SourceLocation, caller_location, written_at
 
 
@@ -226,7 +227,7 @@ def _statements(
         given = [given]
     if not isinstance(given, Iterable):
         raise _no_instruction(instructions)
-    written: list[Statement] = []
+    written: list[Part] = []
     defined: list[SubstitutionRule] = []
     blocks, lines = Blocks(), 0
     for part in cast("Iterable[object]", given):
@@ -238,7 +239,8 @@ def _statements(
         elif isinstance(part, str):
             for number, line in split_lines(part):
                 if is_block(line):
-                    blocks.read(line, lines + number)
+                    found = blocks.read(line, lines + number)
+                    written += [] if found is None else [found]
                 elif is_rule(line):
                     defined.append(parse_rule(line))
                 else:
@@ -247,10 +249,23 @@ def _statements(
         else:
             raise _no_instruction(part)
     blocks.check_closed()
-    blocks.check_inames(inames, {new for s in written for _, new in s.duplicated})
+    statements = with_flags(written, inames, _new_id())
+    blocks.check_inames(inames, {new for s in statements for _, new in s.duplicated})
     rules = make_rules(defined, inames)
-    written = with_calls(written, kernels)
-    return [_resolved(statement, rules, inames) for statement in written], rules
+    statements = with_calls(statements, kernels)
+    return [_resolved(statement, rules, inames) for statement in statements], rules
+
+
+def _new_id() -> Callable[[Statement, set[str]], str]:
+    """Return what gives ids to statements in order."""
+    found: list[Ids] = []
+
+    def new(statement: Statement, taken: set[str]) -> str:
+        if not found:
+            found.append(Ids(taken))
+        return found[0].new(statement)
+
+    return new
 
 
 def _resolved(statement: Statement, rules: Rules, inames: Sequence[str]) -> Statement:

@@ -27,7 +27,7 @@ from polygen.ir.public import is_a, public_but
 from polygen.ir.verify import verify
 from polygen.language.arguments import check_rule_names, find_uses, make_variables
 from polygen.language.assumptions import parse_assumptions
-from polygen.language.domains import parse_domains
+from polygen.language.domains import parse_domains, with_ends
 from polygen.language.duplicates import without_left
 from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
@@ -41,6 +41,7 @@ from polygen.language.reduced import check_reduced
 from polygen.language.reductions import with_kept_types
 from polygen.language.shapes import with_shapes
 from polygen.language.swept_parts import with_beginnings
+from polygen.language.while_loops import ended_by_conditions
 from polygen.source import caller_location
 
 
@@ -110,8 +111,9 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     location = caller_location()
     check_function_name(name)
     options = Options(silenced_warnings=warning_names(silenced_warnings))
-    loops, known = parse_domains(domains), parse_assumptions(assumptions)
     instructions = _kept(instructions)
+    loops = parse_domains(domains, ended_by_conditions(instructions))
+    known = parse_assumptions(assumptions)
     given = _checked_functions(functions)
     called = {n: f for n, f in given.items() if isinstance(f, Kernel)}
     called = _in_instructions(instructions) | called
@@ -179,8 +181,10 @@ class _Text:
         check_rule_names(rules, uses)
         arguments, temporaries = make_variables(uses, self.declared)
         names = [t.name for t in temporaries]
+        bounded, ends = with_ends(loops, {*uses.names, *names})
         kernel = Kernel(
-            domains=loops,
+            domains=bounded,
+            derived_sizes=ends,
             instructions=make_instructions(named, loops, names, sequential=self.sequential),
             arguments=arguments,
             temporaries=temporaries,
