@@ -1,25 +1,46 @@
 """Flags of loops: scalars that each instruction in a loop asks, and that the loop itself clears.
 
-Where such a flag is 0 as an iteration begins, nothing is executed from there on: what could set the
-flag again is in the loop, and asks it.  So the loop may stop there.
+Where such a flag is 0 as an iteration begins, nothing changes from there on: what could set the
+flag again is in the loop, and asks it.  So the loop may stop there.  An instruction asks a flag by
+a predicate, or, if it assigns to the flag, by ``flag = if(flag and c, 1, 0)``, which leaves 0 as it
+is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.any_instruction import Instruction
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.instruction import Barrier, NoOp
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment, Barrier, NoOp
 from polygen.ir.kernel import Kernel
 
 
 def asked_flags(insn: Instruction) -> tuple[str, ...]:
     """Return the scalars that an instruction is executed for only if they are not 0."""
-    parts = (part for predicate in insn.predicates for part in walk.conjuncts(predicate))
+    asked = [*insn.predicates, *_cleared(insn)]
+    parts = (part for condition in asked for part in walk.conjuncts(condition))
     return tuple(dict.fromkeys([part.name for part in parts if isinstance(part, ex.Variable)]))
+
+
+def _cleared(insn: Instruction) -> Iterator[Expression]:
+    """Yield the flag that an instruction changes, if it does so only where that is not 0."""
+    if not isinstance(insn, Assignment) or not isinstance(insn.assignee, ex.Variable):
+        return
+    flag, value = insn.assignee, insn.expression
+    is_zero = isinstance(value, int) and value == 0
+    if isinstance(value, ex.If) and isinstance(value.else_, int) and value.else_ == 0:
+        is_zero = flag in walk.conjuncts(value.condition)
+    if is_zero:
+        yield flag
+
+
+def asks(insn: Instruction, flag: str) -> bool:
+    """Tell whether an instruction changes nothing where a scalar is 0."""
+    return flag in asked_flags(insn)
 
 
 def loop_flags(kernel: Kernel, insns: Iterable[Instruction]) -> tuple[str, ...]:

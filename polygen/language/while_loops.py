@@ -2,13 +2,12 @@
 
     for t while r > 1e-3        t_runs = 1
         x = f(x)                for t
-        break if x < 0              t_runs = if(r > 1e-3, 1, 0)  if t_runs
-        r = g(x)                    x = f(x)                     if t_runs
-    end                             t_runs = if(x < 0, 0, 1)     if t_runs
-                                    r = g(x)                     if t_runs
+        break if x < 0              t_runs = if(t_runs and r > 1e-3, 1, 0)
+        r = g(x)                    x = f(x)  {if=t_runs}
+    end                             t_runs = if(t_runs and not x < 0, 1, 0)
+                                    r = g(x)  {if=t_runs}
 
-Once the flag is 0, nothing in the loop is executed that could change it.  So the loop may stop
-there, or later.
+Once the flag is 0, nothing in the loop changes anything.  So the loop may stop there, or later.
 """
 
 from __future__ import annotations
@@ -217,38 +216,45 @@ class _Flags:
         inside = Said(more_inames=frozenset((iname,)), is_in_for=True).inside(loop.begin.outside)
         asked = Statement(
             assignees=(ex.Variable(loop.flag),),
-            values=(ex.If(condition, 1, 0),),
+            values=(_where(loop.flag, condition),),
             id=self._id(f"{iname}_head"),
             dependencies=tuple(writers),
             exhaustive=True,
             text=loop.begin.line,
         )
-        self._add(asked.inside(inside))
+        self._add(asked.inside(inside), loop)
         loop.after.append(self._found[-1].id or "")
 
     def _break(self, part: Break) -> None:
         loop = self._open[-1]
         (iname,) = loop.begin.inames
-        stop: Expression = 0 if part.condition is None else ex.If(part.condition, 0, 1)
+        stop = part.said.predicates
+        stop = stop if part.condition is None else (*stop, part.condition)
+        goes_on = ex.LogicalNot(_all(stop)[0]) if stop else None
         ended = Statement(
             assignees=(ex.Variable(loop.flag),),
-            values=(stop,),
+            values=(_where(loop.flag, goes_on) if goes_on is not None else 0,),
             id=self._id(f"{iname}_break"),
             dependencies=tuple(loop.before),
             text=part.line,
         )
-        self._add(ended.inside(part.said))
+        self._add(ended.inside(replace(part.said, predicates=())), loop)
         loop.after.append(self._found[-1].id or "")
 
-    def _add(self, statement: Statement) -> None:
-        """Add a statement, which asks the flags of the loops around it."""
+    def _add(self, statement: Statement, of: _Loop | None = None) -> None:
+        """Add a statement, which asks the flags of the loops around it.
+
+        Parameters:
+            statement: the statement.
+            of: the loop whose flag it changes: its value asks that.
+        """
         insn_id = statement.id or self._new_id(statement, self._ids)
         self._ids.add(insn_id)
         flagged = [loop for loop in self._open if loop.flag]
         after = [name for loop in flagged for name in loop.after]
         predicates = statement.predicates
         if flagged and not statement.mark:
-            flags = [ex.Variable(loop.flag) for loop in flagged]
+            flags = [ex.Variable(loop.flag) for loop in flagged if loop is not of]
             predicates = _all((*flags, *predicates))
         for loop in flagged:
             loop.before.append(insn_id)
@@ -280,7 +286,12 @@ def _new(like: str, taken: set[str]) -> str:
 
 def _all(conditions: tuple[Expression, ...]) -> tuple[Expression, ...]:
     """Return one condition that asks all of them in order, each where those before hold."""
-    return conditions if len(conditions) == 1 else (ex.LogicalAnd(conditions),)
+    return conditions if len(conditions) < 2 else (ex.LogicalAnd(conditions),)
+
+
+def _where(flag: str, condition: Expression) -> Expression:
+    """Return 1 where a flag is set and a condition holds, else 0."""
+    return ex.If(ex.LogicalAnd((ex.Variable(flag), condition)), 1, 0)
 
 
 def _names(statement: Statement) -> frozenset[str]:

@@ -7,14 +7,12 @@ itself, or the host, which waits for the launches before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from polygen.errors import WrongLoopEnd
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.sizes import open_ends
 from polygen.lower.program import Barrier, Block, HostLoop, If, Loop, Shuffle
 from polygen.validation.faults import fault
@@ -54,7 +52,7 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
     _check_place(view, frame, flag.name, what)
     for statement in frame.statements():
         insn = works.kernel.instructions_by_id.get(statement.insn_id)
-        if insn is not None and flag not in set(_asked(insn)):
+        if insn is not None and not _asks(insn, flag):
             raise fault(
                 WrongLoopEnd,
                 view.kernel,
@@ -64,9 +62,16 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
             )
 
 
-def _asked(insn: Instruction) -> Iterator[Expression]:
-    for predicate in insn.predicates:
-        yield from walk.conjuncts(predicate)
+def _asks(insn: Instruction, flag: ex.Variable) -> bool:
+    """Tell whether an instruction changes nothing where a flag is 0."""
+    if any(flag in set(walk.conjuncts(predicate)) for predicate in insn.predicates):
+        return True
+    if not isinstance(insn, Assignment) or insn.assignee != flag:
+        return False
+    value = insn.expression
+    if isinstance(value, ex.If):
+        return value.else_ == 0 and flag in set(walk.conjuncts(value.condition))
+    return value == 0
 
 
 def _check_place(view: View, frame: Frame, name: str, what: str) -> None:
