@@ -8,7 +8,7 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -43,21 +43,44 @@ def asks(insn: Instruction, flag: str) -> bool:
     return flag in asked_flags(insn)
 
 
-def loop_flags(kernel: Kernel, insns: Iterable[Instruction]) -> tuple[str, ...]:
-    """Return the flags of a loop: if one of them is 0, nothing in it is executed any more.
+def loop_flags(kernel: Kernel, insns: Sequence[Instruction]) -> tuple[str, ...]:
+    """Return the flags of a loop: if one of them is 0, nothing in it changes anything any more.
+
+    But for temporaries that nothing else uses, which have to pass nothing between iterations.
 
     Parameters:
         kernel: the kernel.
         insns: the instructions in the loop.
     """
+    alone = _used_in(kernel, insns)
     inside = [insn for insn in insns if not isinstance(insn, Barrier | NoOp)]
-    if not inside:
-        return ()
-    common = list(asked_flags(inside[0]))
-    for insn in inside[1:]:
-        asked = asked_flags(insn)
-        common = [name for name in common if name in asked]
-    return tuple([name for name in common if _is_flag(kernel, name)])
+    asking = sorted(map(asked_flags, inside), key=len, reverse=True)
+    found = dict.fromkeys(name for names in asking for name in names)
+    return tuple(
+        [
+            name
+            for name in found
+            if _is_flag(kernel, name)
+            and all(asks(i, name) or alone.issuperset(i.written_names) for i in inside)
+        ]
+    )
+
+
+def unasked(insns: Sequence[Instruction], flags: Sequence[str]) -> frozenset[str]:
+    """Return the temporaries that a loop may change where one of its flags is 0."""
+    inside = [insn for insn in insns if not isinstance(insn, Barrier | NoOp)]
+    changing = [i for i in inside if not all(asks(i, flag) for flag in flags)]
+    return frozenset([name for insn in changing for name in insn.written_names])
+
+
+def _used_in(kernel: Kernel, insns: Sequence[Instruction]) -> frozenset[str]:
+    """Return the temporaries that only some instructions use."""
+    own = {insn.id for insn in insns}
+    found = {t.name for t in kernel.temporaries if not t.read_only}
+    for insn in kernel.instructions:
+        if insn.id not in own:
+            found -= insn.read_names.union(insn.written_names)
+    return frozenset(found.difference(*[d.parameters for d in kernel.domains]))
 
 
 def _is_flag(kernel: Kernel, name: str) -> bool:
@@ -70,9 +93,8 @@ def _is_flag(kernel: Kernel, name: str) -> bool:
     )
 
 
-def may_end(kernel: Kernel, insns: Iterable[Instruction]) -> tuple[str, ...]:
+def may_end(kernel: Kernel, insns: Sequence[Instruction]) -> tuple[str, ...]:
     """Return the flags of a loop of which something in the loop changes one; else nothing."""
-    inside = tuple(insns)
-    flags = loop_flags(kernel, inside)
-    written = {name for insn in inside for name in insn.written_names}
+    flags = loop_flags(kernel, insns)
+    written = {name for insn in insns for name in insn.written_names}
     return flags if not written.isdisjoint(flags) else ()

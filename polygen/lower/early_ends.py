@@ -18,9 +18,10 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.loop_flags import may_end
+from polygen.ir.loop_flags import may_end, unasked
 from polygen.ir.sizes import open_ends
 from polygen.ir.verify import excerpt
+from polygen.lower.lifetimes import carries
 
 
 def runs_in_launch(kernel: Kernel, node: LoopNode, *, alone: bool) -> Expression | None:
@@ -34,7 +35,7 @@ def runs_in_launch(kernel: Kernel, node: LoopNode, *, alone: bool) -> Expression
     Raises:
         EndNotUniform: if it has no other end, and work items share what ends it.
     """
-    flags = may_end(kernel, assignments((node,)))
+    flags = _flags(kernel, node)
     private = AddressSpace.PRIVATE
     own = [name for name in flags if alone or kernel.address_space(name) is private]
     if own:
@@ -45,9 +46,19 @@ def runs_in_launch(kernel: Kernel, node: LoopNode, *, alone: bool) -> Expression
 
 def runs_on_host(kernel: Kernel, node: LoopNode) -> Expression | None:
     """Return what a loop on the host asks before an iteration; None if nothing."""
-    flags = may_end(kernel, assignments((node,)))
+    flags = _flags(kernel, node)
     shared = [name for name in flags if kernel.address_space(name) is AddressSpace.GLOBAL]
     return _all(shared) if shared else None
+
+
+def _flags(kernel: Kernel, node: LoopNode) -> tuple[str, ...]:
+    """Return the flags that end a loop."""
+    inside = tuple(assignments((node,)))
+    flags = may_end(kernel, inside)
+    loop = frozenset((node.iname,))
+    if any(carries(kernel, name, loop) for name in unasked(inside, flags)):
+        return ()
+    return flags
 
 
 def _all(flags: list[str]) -> Expression:

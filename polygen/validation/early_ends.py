@@ -7,12 +7,17 @@ itself, or the host, which waits for the launches before.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
+from polygen.analysis.pairs.instance_pairs import users
+from polygen.analysis.pairs.iteration_local import apart, passes_nothing
 from polygen.errors import WrongLoopEnd
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace
+from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assigning, Assignment
+from polygen.ir.kernel import Kernel
 from polygen.ir.sizes import open_ends
 from polygen.lower.program import Barrier, Block, HostLoop, If, Loop, Shuffle
 from polygen.validation.faults import fault
@@ -50,19 +55,34 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
     if not isinstance(flag, ex.Variable) or frame.role not in (Role.HOST, Role.LOOP):
         raise fault(WrongLoopEnd, view.kernel, f"{what}, and not as one flag says")
     _check_place(view, frame, flag.name, what)
-    for statement in frame.statements():
-        insn = works.kernel.instructions_by_id.get(statement.insn_id)
-        if insn is not None and not _asks(insn, flag):
+    kernel = works.kernel
+    found = [kernel.instructions_by_id.get(s.insn_id) for s in frame.statements()]
+    inside = {insn.id: insn for insn in found if insn is not None}
+    for insn in inside.values():
+        if not _asks(insn, flag) and not _stays_inside(kernel, insn, inside, frame.name or ""):
             raise fault(
                 WrongLoopEnd,
                 view.kernel,
                 f"{what}, where '{flag.name}' is 0, and instruction '{insn.id}' in it does not ask "
                 "that",
-                statement.insn_id,
+                insn.id,
             )
 
 
-def _asks(insn: Instruction, flag: ex.Variable) -> bool:
+def _stays_inside(kernel: Kernel, insn: Assigning, inside: Container[str], iname: str) -> bool:
+    """Tell whether nothing that an instruction writes is read but in the same iteration."""
+    for name in insn.written_names:
+        if not isinstance(kernel.variables[name], TemporaryVariable):
+            return False
+        loops = apart(kernel, name, frozenset((iname,)))
+        if iname not in loops or not passes_nothing(kernel, name, loops):
+            return False
+        if any(user not in inside for user in users(kernel, name)):
+            return False
+    return True
+
+
+def _asks(insn: Assigning, flag: ex.Variable) -> bool:
     """Tell whether an instruction changes nothing where a flag is 0."""
     if any(flag in set(walk.conjuncts(predicate)) for predicate in insn.predicates):
         return True
