@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polygen.errors import EndlessLoop
 from polygen.ir import walk
@@ -70,16 +70,13 @@ def _check_loop(kernel: Kernel, iname: str) -> None:
     if not inside or may_end(kernel, inside):
         return
     asked = [asked_flags(insn) for insn in inside]
-    most = max({name for names in asked for name in names}, default="", key=_count(asked))
+    most = max(sorted({n for names in asked for n in names}), default="", key=_uses(asked).count)
     lacking = next((i for i, names in zip(inside, asked, strict=True) if most not in names), None)
     raise _endless(kernel, iname, lacking or inside[0], "is in", most)
 
 
-def _count(asked: list[tuple[str, ...]]):
-    def count(name: str) -> int:
-        return sum(name in names for names in asked)
-
-    return count
+def _uses(asked: Sequence[Sequence[str]]) -> list[str]:
+    return [name for names in asked for name in names]
 
 
 def _endless(

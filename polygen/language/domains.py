@@ -136,7 +136,7 @@ def _check_bounded(isl_set: isl.Set, text: str, ended: Collection[str]) -> None:
     if isl_set.is_bounded():
         return
     for position in range(isl_set.dim(_SET)):
-        name = isl_set.get_dim_name(_SET, position)
+        name = isl_set.get_dim_name(_SET, position) or ""
         for side, bounded in (
             ("lower", isl_set.dim_has_lower_bound(_SET, position)),
             ("upper", isl_set.dim_has_upper_bound(_SET, position)),

@@ -57,7 +57,7 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
     _check_place(view, frame, flag.name, what)
     kernel = works.kernel
     found = [kernel.instructions_by_id.get(s.insn_id) for s in frame.statements()]
-    inside = {insn.id: insn for insn in found if insn is not None}
+    inside = {insn.id: insn for insn in found if isinstance(insn, Assigning)}
     for insn in inside.values():
         if not _asks(insn, flag) and not _stays_inside(kernel, insn, inside, frame.name or ""):
             raise fault(
@@ -65,7 +65,7 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
                 view.kernel,
                 f"{what}, where '{flag.name}' is 0, and instruction '{insn.id}' in it does not ask "
                 "that",
-                insn.id,
+                insn,
             )
 
 

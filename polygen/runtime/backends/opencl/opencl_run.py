@@ -156,8 +156,12 @@ class Run:
             for index, name in launch.temporaries:
                 launch.kernel.set_arg(index, buffers[name])
         wait = self._cleared(queue, wait)
+
+        def is_set(name: str) -> bool:
+            return self._is_set(queue, name, wait)
+
         new, clocks = set(self._launches), Clocks()
-        for step in self._script.steps(lambda name: self._is_set(queue, name, wait)):
+        for step in self._script.steps(is_set):
             name = step.function.name
             launch = self._launches[name]
             for (index, to_type), (_, value) in zip(launch.looped, step.loops, strict=True):
