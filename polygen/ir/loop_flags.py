@@ -61,7 +61,7 @@ def loop_flags(kernel: Kernel, insns: Sequence[Instruction]) -> tuple[str, ...]:
             name
             for name in found
             if _is_flag(kernel, name)
-            and all(asks(i, name) or alone.issuperset(i.written_names) for i in inside)
+            and all(asks(i, name) or (alone - {name}).issuperset(i.written_names) for i in inside)
         ]
     )
 

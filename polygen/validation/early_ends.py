@@ -59,7 +59,10 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
     found = [kernel.instructions_by_id.get(s.insn_id) for s in frame.statements()]
     inside = {insn.id: insn for insn in found if isinstance(insn, Assigning)}
     for insn in inside.values():
-        if not _asks(insn, flag) and not _stays_inside(kernel, insn, inside, frame.name or ""):
+        if _asks(insn, flag):
+            continue
+        sets = flag.name in insn.written_names
+        if sets or not _stays_inside(kernel, insn, inside, frame.name or ""):
             raise fault(
                 WrongLoopEnd,
                 view.kernel,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polygen as pg
 import pytest
+
+import polygen as pg
 
 BISECTION = """
 for i
