@@ -25,7 +25,7 @@ from tests.oracle.evaluate import (
     integer,
 )
 
-ENOUGH = 40  # more iterations than any loop has here that a condition ends
+ENOUGH = 10  # more iterations than any loop has here that a condition ends
 
 
 def size_names(kernel: Kernel) -> frozenset[str]:
