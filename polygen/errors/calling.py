@@ -93,10 +93,6 @@ class NoLinker(UserError):
     """PoCL needs the program ``ld`` and would end the process without it."""
 
 
-class NotRecordable(UserError):
-    """A call that is to become part of a graph, and of which the host decides how long it is."""
-
-
 class WrongDevice(UserError):
     """A call whose arrays, queue and kernel belong to different devices."""
 

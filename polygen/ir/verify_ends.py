@@ -82,10 +82,10 @@ def _uses(asked: Sequence[Sequence[str]]) -> list[str]:
 def _endless(
     kernel: Kernel, iname: str, insn: Instruction, does: str, flag: str = ""
 ) -> EndlessLoop:
-    asked = f" if '{flag}' is not 0" if flag else " where a flag is not 0 that the loop clears"
+    asked = f"where '{flag}' is 0" if flag else "in all of its iterations"
     return EndlessLoop(
         f"instruction '{insn.id}' {does} the loop of '{iname}', which has no end but a condition, "
-        f"and is not executed only{asked}",
+        f"and is executed {asked}",
         where=insn.location,
         excerpt=show_instruction(insn, kernel.inames),
         remedy=f"put it between 'for {iname} while ...' and its 'end', or bound '{iname}' by a "

@@ -139,7 +139,7 @@ def _check_bounded(isl_set: isl.Set, text: str, ended: Collection[str]) -> None:
         name = isl_set.get_dim_name(_SET, position) or ""
         for side, bounded in (
             ("lower", isl_set.dim_has_lower_bound(_SET, position)),
-            ("upper", isl_set.dim_has_upper_bound(_SET, position)),
+            ("upper", _has_end(isl_set, position)),
         ):
             if not bounded and side == "upper" and name in ended:
                 isl_set = _ended(isl_set, name, f"{name}_end")
@@ -159,6 +159,12 @@ def _check_bounded(isl_set: isl.Set, text: str, ended: Collection[str]) -> None:
         excerpt=text.strip(),
         remedy="bound one of them by numbers or parameters",
     )
+
+
+def _has_end(isl_set: isl.Set, position: int) -> bool:
+    """Tell whether a dimension is bounded above, by others perhaps."""
+    # That isl knows a bound of something that exists is no bound.
+    return bool(isl_set.remove_divs().dim_has_upper_bound(_SET, position))
 
 
 def _ended(isl_set: isl.Set, iname: str, end: str) -> isl.Set:
@@ -183,7 +189,7 @@ def with_ends(
     for domain in domains:
         bounded = domain
         for position, iname in enumerate(domain.inames):
-            if not domain.set.dim_has_upper_bound(_SET, position):
+            if not _has_end(domain.set, position):
                 end = _free_name(f"{iname}_end", names)
                 bounded = Domain(_ended(bounded.set, iname, end))
                 ends.append(OpenEnd(end))

@@ -8,9 +8,11 @@ from polygen.analysis.access.footprint import GuessedShape, guess_shape
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from polygen.ir.sizes import open_ends
 from polygen.ir.verify import check_mentioned, excerpt
 from polygen.language.arguments import in_order
 from polygen.language.kernel_data import Declared
@@ -33,7 +35,8 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
     if not kernel.substitutions and not kernel.calls:
         for insn in kernel.instructions:
             check_mentioned(kernel, insn)
-    guesses = {name: _guessed(kernel, name) for name in lacking}
+    unbounded = _without_ends(kernel)
+    guesses = {name: _guessed(unbounded, name) for name in lacking}
     new = [ValueArg(name) for guess in guesses.values() for name in guess.new_parameters]
     arguments = tuple(
         [
@@ -52,6 +55,15 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
         ]
     )
     return kernel.copy(arguments=in_order((*arguments, *new), declared), temporaries=temporaries)
+
+
+def _without_ends(kernel: Kernel) -> Kernel:
+    """Return a kernel in which loops that conditions end are as long as they may be."""
+    ends = open_ends(kernel.derived_sizes)
+    if not ends:
+        return kernel
+    domains = [Domain(unflatten(project_out(d.flat, ends), d.inames)) for d in kernel.domains]
+    return kernel.copy(domains=tuple(domains))
 
 
 def _guessed(kernel: Kernel, name: str) -> GuessedShape:

@@ -71,7 +71,7 @@ class Break:
 Part: TypeAlias = Statement | LoopBegin | LoopEnd | Break
 
 _OPEN = re.compile(r"^\s*(?:for\b[^\n]*\bwhile\b|break\b)", re.MULTILINE)
-_FOR = re.compile(r"^\s*for\s+([A-Za-z_]\w*)\s*(?:while\b|#|$)", re.MULTILINE)
+_FOR = re.compile(r"^\s*for\s+([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)", re.MULTILINE)
 
 
 def ended_by_conditions(instructions: object) -> frozenset[str]:
@@ -82,7 +82,8 @@ def ended_by_conditions(instructions: object) -> frozenset[str]:
     texts = [part for part in parts if isinstance(part, str)]
     if not any(map(_OPEN.search, texts)):
         return NO_NAMES
-    return frozenset([name for text in texts for name in _FOR.findall(text)])
+    named = [names for text in texts for names in _FOR.findall(text)]
+    return frozenset([name.strip() for names in named for name in names.split(",")])
 
 
 @dataclass

@@ -13,7 +13,7 @@ from operator import gt
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from polygen.errors import InternalError, LaunchFailed, NotRecordable, OutOfMemory
+from polygen.errors import InternalError, LaunchFailed, OutOfMemory
 from polygen.ir.array import ValueArg
 from polygen.runtime.arrays.global_temporaries import bytes_of
 from polygen.runtime.backends.cuda.cuda_driver import Driver, driver
@@ -209,10 +209,10 @@ class CudaRun:
         """Put everything into a graph that the user makes, with temporaries of its own.
 
         Raises:
-            NotRecordable: if a loop on the host asks a flag, which has no value yet.
+            LaunchFailed: if a loop on the host asks a flag, which has no value yet.
         """
         if self._script.flags:
-            raise NotRecordable(
+            raise LaunchFailed(
                 f"kernel '{self._name}' is called while a graph is made of its stream, and a loop "
                 f"in it ends where '{min(self._script.flags)}' is 0: the host asks that between "
                 "launches",
