@@ -77,8 +77,8 @@ def check_bounded(kernel: Kernel, node: LoopNode) -> None:
         return
     inside = list(assignments((node,)))
     raise EndNotUniform(
-        f"a condition ends the loop of '{node.iname}', within a launch, and the work items of a "
-        "group share it, or wait for each other in the loop",
+        f"a condition ends the loop of '{node.iname}', within a launch, and work items or lanes "
+        "share it, or wait for each other in the loop",
         where=inside[0].location,
         excerpt=excerpt(kernel, *(insn.id for insn in inside)),
         remedy="let the whole grid wait in the loop, so that it runs on the host ('... gbarrier' "
