@@ -46,10 +46,11 @@ from polygen.language.parser import (
 from polygen.language.reductions import resolve_reductions
 from polygen.language.relations import parse_relation
 from polygen.language.rules import expand_rules, make_rules, resolve_rules
+from polygen.language.said import Said
 from polygen.language.statement import Statement, Verbatim
 from polygen.language.trees import pair_as_text, readable
 from polygen.language.verbatim import without_texts
-from polygen.language.while_loops import Part, with_flags
+from polygen.language.while_loops import Break, LoopBegin, LoopEnd, Part, with_flags
 from polygen.source import SourceLocation, caller_location, written_at
 
 
@@ -234,8 +235,8 @@ def _statements(
         if isinstance(part, Instruction):
             blocks.check_can_hold(part)
             written.append(_as_statement(part))
-        elif isinstance(part, Statement | tuple):
-            written.append(_said(cast("Any", part)).inside(blocks.said))
+        elif isinstance(part, Statement | tuple | LoopBegin | LoopEnd | Break):
+            written.append(_part(cast("Any", part), blocks.said))
         elif isinstance(part, str):
             for number, line in split_lines(part):
                 if is_block(line):
@@ -274,9 +275,15 @@ def _resolved(statement: Statement, rules: Rules, inames: Sequence[str]) -> Stat
         return resolve_reductions(resolve_rules(statement, rules), inames)
 
 
-def _said(part: Statement | tuple[Any, ...]) -> Statement:
-    """Return what an assignee and a value in parentheses say, or a draft's instruction."""
-    return part if isinstance(part, Statement) else parse_statement(pair_as_text(part))
+def _part(part: Part | tuple[Any, ...], around: Said) -> Part:
+    """Return what an assignee and a value in parentheses say, or a draft's instruction.
+
+    Or what a draft says of a loop, which stands in no block of text.
+    """
+    if isinstance(part, LoopBegin | LoopEnd | Break):
+        return part
+    said = part if isinstance(part, Statement) else parse_statement(pair_as_text(part))
+    return said.inside(around)
 
 
 def _no_instruction(given: object) -> InvalidArgument:

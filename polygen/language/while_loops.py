@@ -79,11 +79,14 @@ def ended_by_conditions(instructions: object) -> frozenset[str]:
     parts: Any = [instructions] if isinstance(instructions, str) else instructions
     if not isinstance(parts, Iterable):
         return NO_NAMES
+    parts = list(parts)
     texts = [part for part in parts if isinstance(part, str)]
-    if not any(map(_OPEN.search, texts)):
+    begun = [part for part in parts if isinstance(part, LoopBegin)]
+    if not (begun or any(map(_OPEN.search, texts))):
         return NO_NAMES
     named = [names for text in texts for names in _FOR.findall(text)]
-    return frozenset([name.strip() for names in named for name in names.split(",")])
+    found = [name.strip() for names in named for name in names.split(",")]
+    return frozenset([*found, *(name for part in begun for name in part.inames)])
 
 
 @dataclass

@@ -7,6 +7,10 @@ import pytest
 
 import polygen as pg
 from polygen import errors as e
+from polygen.ir import expression as ex
+from polygen.language.parser import parse_statement
+from polygen.language.said import Said
+from polygen.language.while_loops import Break, LoopBegin, LoopEnd
 
 OPEN, LINE = "{ [t]: 0<=t }", "{ [t]: 0<=t<n }"
 
@@ -187,3 +191,17 @@ def test_such_an_array_is_as_long_as_it_is() -> None:
     knl = made("for t while a[0] > 1\n a[0] = a[0] - 1\n b[t] = 1\nend")
     assert [str(extent) for extent in knl.array("b").shape or ()] == ["b_len"]
     assert [(o.kind, o.array) for o in pg.obligations(knl)] == [("inside", "b")]
+
+
+def test_programs_may_say_loops_as_parts() -> None:
+    """As builders do, beside statements of their own: no text is read."""
+    here = Said(more_inames=frozenset(("t",)), is_in_for=True)
+    x = ex.Subscript(ex.Variable("x"), 0)
+    parts: list[object] = [
+        LoopBegin(("t",), ex.Comparison(x, ">", 1), Said(), "while x[0] > 1"),
+        parse_statement("x[0] = x[0]/2").inside(here),
+        Break(ex.Comparison(x, "<", 0), here, "break if x[0] < 0"),
+        LoopEnd(),
+    ]
+    text = "for t while x[0] > 1\nx[0] = x[0]/2\nbreak if x[0] < 0\nend"
+    assert pg.make_kernel(OPEN, parts, seq_dependencies=True) == made(text)  # type: ignore[arg-type]
