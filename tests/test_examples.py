@@ -43,6 +43,7 @@ def test_the_examples_are_there() -> None:
 
 # Whose code takes long to make, or to read back.
 LONG = (
+    "conjugate_gradients",
     "coulomb_potential",
     "fast_product",
     "finite_elements",

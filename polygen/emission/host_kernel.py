@@ -32,6 +32,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, element_strides, nest, unit
 from polygen.ir.library_call import LibraryCall
 from polygen.ir.remembered import per_kernel
+from polygen.ir.sizes import products
 from polygen.lower.hidden import without_auto
 from polygen.lower.program import HostLoop, HostNode, Launch
 from polygen.pipeline import build_program
@@ -187,6 +188,7 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
     """
     index_dtype = _index_type(kernel)
     program = build_program(kernel, target, index_dtype)
+    _check_loops(kernel, program)
     expanded = without_auto(kernel.expanded, index_dtype)
     dtypes = {a.name: a.dtype for a in program.arguments}
     arguments = tuple(
@@ -208,6 +210,25 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
         places,
         tuple(obligations(kernel)),
     )
+
+
+def _check_loops(kernel: Kernel, program: Program) -> None:
+    """Check that no loop on a host ends where a flag is 0: files for hosts do not read it.
+
+    Raises:
+        CannotEmit: if one does.
+    """
+    if program.target.runs_host:  # such loops are in the code itself
+        return
+    for _, loops in _launches(program.loop_program.host, ()):
+        for loop in loops:
+            if loop.runs is not None:
+                raise CannotEmit(
+                    f"a condition ends the loop of '{loop.iname}' in kernel '{kernel.name}', which "
+                    "runs on the host, around launches; there are no files for hosts that ask it",
+                    where=kernel.location,
+                    remedy="emit it for C, or call the kernel from Python",
+                )
 
 
 # --- arguments
@@ -305,7 +326,7 @@ def _array(kernel: Kernel, array: Array, dtype: DType) -> dict[str, Any]:
 def _derived(kernel: Kernel) -> dict[str, Expression]:
     """Return what the sizes are that nobody passes, in terms of those that somebody does."""
     found: dict[str, Expression] = {}
-    for size in kernel.derived_sizes:
+    for size in products(kernel.derived_sizes):
         found[size.name] = walk.substitute(size.value, found)
     return found
 

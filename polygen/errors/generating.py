@@ -50,6 +50,10 @@ class ReductionNotSequential(UserError):
     """A reduction over an iname that is mapped to the hardware's parallel axes."""
 
 
+class EndNotUniform(UserError):
+    """A loop without a bound, within a launch, whose end the work items of a group share."""
+
+
 class BarrierNotPossible(UserError):
     """An order across work items that no barrier or launch boundary can establish."""
 
@@ -132,6 +136,10 @@ class DivergentBarrier(WrongLoopProgram):
 
 class WrongStorage(WrongLoopProgram):
     """A variable of another type or size than in the kernel, or that loses its value."""
+
+
+class WrongLoopEnd(WrongLoopProgram):
+    """A loop that ends where something in it is still to be executed, or that never ends."""
 
 
 class WrongShuffle(WrongLoopProgram):

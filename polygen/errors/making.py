@@ -66,6 +66,10 @@ class UnboundedDomain(UserError):
     """An iname without a lower or an upper bound."""
 
 
+class EndlessLoop(UserError):
+    """A loop without a bound that no condition ends, or whose end something asks for."""
+
+
 class DomainCycle(UserError):
     """Loop domains that need each other's inames."""
 

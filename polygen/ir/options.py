@@ -59,6 +59,9 @@ class Options:
             item comes first: each run gives the same bits.
         sub_group_size: how many work items can read each other's registers: a power of two; 0 for
             code that makes no use of that; None for what is known of the target.
+        check_every: before every so many iterations, a loop on the host that a condition ends reads
+            whether it goes on, and waits for the device to tell (OpenCL, CUDA).  Results do not
+            depend on it: in iterations beyond the end, launches do nothing.
     """
 
     write_code: bool = False
@@ -77,6 +80,7 @@ class Options:
     deterministic: bool = False
     sub_group_size: int | None = None
     contract: str = "fast"
+    check_every: int = 1
 
     def shuffling_on(self, target: str | None) -> int:
         """Return how many work items of a target share their registers; 0 if none do.

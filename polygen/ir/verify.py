@@ -38,6 +38,7 @@ from polygen.ir.verify_asynchronous import why_not_asynchronous
 from polygen.ir.verify_atomic import why_no_update
 from polygen.ir.verify_claims import check_claims
 from polygen.ir.verify_domains import check_domain_parameters, check_separations
+from polygen.ir.verify_ends import check_open_ends
 from polygen.ir.verify_extents import check_derived_sizes, check_extents
 from polygen.ir.verify_layouts import check_layouts
 from polygen.ir.verify_relations import check_relation
@@ -80,6 +81,7 @@ def verify(kernel: Kernel) -> None:
     check_domain_parameters(shown)
     check_extents(kernel)
     check_derived_sizes(kernel)
+    check_open_ends(shown)
     check_layouts(kernel)
     check_claims(kernel)
     check_separations(kernel)

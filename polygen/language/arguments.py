@@ -15,6 +15,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import (
+    AddressSpace,
     Argument,
     GlobalArg,
     TemporaryVariable,
@@ -237,7 +238,8 @@ def _declared_temporaries(uses: Uses, declared: Declared) -> dict[str, Temporary
                 statement.text.find("<"),
                 "leave out one of the declarations",
             )
-        found[name] = TemporaryVariable(name, dict(statement.declared)[name])
+        space = AddressSpace.AUTO if statement.is_auto else AddressSpace.PRIVATE
+        found[name] = TemporaryVariable(name, dict(statement.declared)[name], (), space)
     return found
 
 

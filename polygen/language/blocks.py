@@ -1,4 +1,4 @@
-"""Blocks of instructions: ``if``, ``for`` and ``with``, each of which ``end`` closes."""
+"""Blocks of instructions: ``if``, ``for`` and ``with``, each of which ``end`` closes; ``break``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from polygen.ir.instruction import Instruction
 from polygen.language.option_nodes import Block
 from polygen.language.parser import located, parse_block
 from polygen.language.said import Guard, Said
+from polygen.language.while_loops import Break, LoopBegin, LoopEnd
 from polygen.source import caller_location
 
-_WORD = re.compile(r"\s*(if|elif|else|for|with|end)\b(?!\s*(?:[-+*/]?=(?!=)|\[))")
+_WORD = re.compile(r"\s*(if|elif|else|for|break|with|end)\b(?!\s*(?:[-+*/]?=(?!=)|\[))")
 
 
 def is_block(line: str) -> bool:
@@ -62,6 +63,7 @@ class _Open:
         outside: what holds around it.
         said: what holds inside.
         chain: for an ``if``, its branches.
+        is_loop: whether it is a ``for``.
     """
 
     line: str
@@ -69,6 +71,7 @@ class _Open:
     outside: Said
     said: Said
     chain: Chain | None = None
+    is_loop: bool = False
 
 
 class Blocks:
@@ -84,8 +87,11 @@ class Blocks:
         """The options that open blocks give to an instruction that stands here."""
         return self._open[-1].said if self._open else Said()
 
-    def read(self, line: str, number: int) -> None:
+    def read(self, line: str, number: int) -> LoopBegin | LoopEnd | Break | None:
         """Go on behind a line that opens, continues or closes a block.
+
+        Returns:
+            What the line says of a loop, if it is one's beginning or end, or a ``break``.
 
         Raises:
             MalformedInstruction: if it is not in the language, or cannot stand here.
@@ -93,9 +99,14 @@ class Blocks:
         block = parse_block(line)
         for iname in block.said.more_inames:
             self._loops.setdefault(iname, (line, number))
+        if block.word == "break":
+            return Break(block.condition, self.said, line)
         if block.word in ("if", "for", "with"):
             opened = _Open(line, number, self.said, block.said.inside(self.said))
+            opened.is_loop = block.word == "for"
             self._open.append(opened)
+            if block.word == "for":
+                return LoopBegin(block.inames, block.condition, opened.outside, line)
             if block.word == "if":
                 opened.chain = Chain(self._chains)
                 self._chains += 1
@@ -103,9 +114,10 @@ class Blocks:
         elif not self._open:
             raise _wrong(f"'{block.word}' without a block", line, number, _NO_BLOCK[block.word])
         elif block.word == "end":
-            self._open.pop()
+            return LoopEnd() if self._open.pop().is_loop else None
         else:
             self._continue(block, line, number)
+        return None
 
     def _continue(self, block: Block, line: str, number: int) -> None:
         opened = self._open[-1]

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import cast
 
 import islpy as isl
 
 from polygen.errors import InvalidArgument, NameTaken, UnboundedDomain
-from polygen.ir.domain import Domain
+from polygen.ir.domain import Domain, flatten, intersection, unflatten
 from polygen.ir.names import check_name
 from polygen.ir.public import is_a
+from polygen.ir.sizes import OpenEnd
 from polygen.language.isl_text import as_set, malformed, read_set
 from polygen.source import caller_location
 
 _SET = isl.dim_type.set
 
 
-def parse_domains(domains: object) -> tuple[Domain, ...]:
+def parse_domains(domains: object, ended: Collection[str] = ()) -> tuple[Domain, ...]:
     """Return the loop domains that `domains` stands for.
 
     A domain that is a product is returned as its factors: then an instruction or reduction that
@@ -26,13 +27,14 @@ def parse_domains(domains: object) -> tuple[Domain, ...]:
 
     Parameters:
         domains: a text or an isl set, or several of them; none for a kernel without loops.
+        ended: inames of loops that conditions end: they need no upper bound.
 
     Raises:
         MalformedDomain: if one is not in isl's notation, or cannot be a loop domain.
         UnboundedDomain: if an iname has no lower or no upper bound.
         NameTaken: if two domains have an iname in common.
     """
-    found = tuple([part for d in _each(domains) for part in _loop_domains(d)])
+    found = tuple([part for d in _each(domains) for part in _loop_domains(d, ended)])
     seen: set[str] = set()
     for domain in found:
         for iname in domain.inames:
@@ -60,7 +62,7 @@ def _each(domains: object) -> Iterator[object]:
         )
 
 
-def _loop_domains(given: object) -> list[Domain]:
+def _loop_domains(given: object, ended: Collection[str]) -> list[Domain]:
     if isinstance(given, Domain):
         return [given]
     if isinstance(given, str):
@@ -76,7 +78,7 @@ def _loop_domains(given: object) -> list[Domain]:
         )
     if not isl_set.dim(_SET):
         return _without_inames(isl_set, text)
-    check_loops(isl_set, text)
+    check_loops(isl_set, text, ended)
     return [Domain(part.drop_unused_params()) for part in _factors(isl_set)]
 
 
@@ -100,19 +102,20 @@ def _without_inames(isl_set: isl.Set, text: str) -> list[Domain]:
 # --- checking
 
 
-def check_loops(isl_set: isl.Set, text: str) -> None:
+def check_loops(isl_set: isl.Set, text: str, ended: Collection[str] = ()) -> None:
     """Check that a set can be a loop domain: that loops over it end.
 
     Parameters:
         isl_set: the set.
         text: how it was written.
+        ended: inames that need no upper bound.
 
     Raises:
         MalformedDomain: if it, or one of its dimensions, is not named as those are.
         UnboundedDomain: if an iname has no lower or no upper bound.
     """
     _check_dimensions(isl_set, text)
-    _check_bounded(isl_set, text)
+    _check_bounded(isl_set, text, ended)
 
 
 def _check_dimensions(isl_set: isl.Set, text: str) -> None:
@@ -129,16 +132,18 @@ def _check_dimensions(isl_set: isl.Set, text: str) -> None:
         check_name(name)
 
 
-def _check_bounded(isl_set: isl.Set, text: str) -> None:
+def _check_bounded(isl_set: isl.Set, text: str, ended: Collection[str]) -> None:
     if isl_set.is_bounded():
         return
     for position in range(isl_set.dim(_SET)):
-        name = isl_set.get_dim_name(_SET, position)
+        name = isl_set.get_dim_name(_SET, position) or ""
         for side, bounded in (
             ("lower", isl_set.dim_has_lower_bound(_SET, position)),
-            ("upper", isl_set.dim_has_upper_bound(_SET, position)),
+            ("upper", _has_end(isl_set, position)),
         ):
-            if not bounded:
+            if not bounded and side == "upper" and name in ended:
+                isl_set = _ended(isl_set, name, f"{name}_end")
+            elif not bounded:
                 example = f"0 <= {name}" if side == "lower" else f"{name} < n"
                 raise UnboundedDomain(
                     f"the iname '{name}' has no {side} bound",
@@ -146,12 +151,58 @@ def _check_bounded(isl_set: isl.Set, text: str) -> None:
                     excerpt=text.strip(),
                     remedy=f"write one, such as {example}",
                 )
+    if isl_set.is_bounded():
+        return
     raise UnboundedDomain(
         "these inames are bounded by each other only",
         where=caller_location(),
         excerpt=text.strip(),
         remedy="bound one of them by numbers or parameters",
     )
+
+
+def _has_end(isl_set: isl.Set, position: int) -> bool:
+    """Tell whether a dimension is bounded above, by others perhaps."""
+    # That isl knows a bound of something that exists is no bound.
+    return bool(isl_set.remove_divs().dim_has_upper_bound(_SET, position))
+
+
+def _ended(isl_set: isl.Set, iname: str, end: str) -> isl.Set:
+    """Return a set of values of inames, one of them below a parameter."""
+    inames = [isl_set.get_dim_name(_SET, at) or "" for at in range(isl_set.dim(_SET))]
+    below = isl.Set(f"[{end}, {iname}] -> {{ : {iname} < {end} }}")
+    return unflatten(intersection(flatten(isl_set), below), inames)
+
+
+def with_ends(
+    domains: Iterable[Domain], taken: Iterable[str]
+) -> tuple[tuple[Domain, ...], tuple[OpenEnd, ...]]:
+    """Return domains with a parameter where an iname has no upper bound, and these parameters.
+
+    Parameters:
+        domains: some domains.
+        taken: names that the parameters must not have.
+    """
+    found: list[Domain] = []
+    ends: list[OpenEnd] = []
+    names = {*taken}.union(*[(*d.inames, *d.parameters) for d in domains])
+    for domain in domains:
+        bounded = domain
+        for position, iname in enumerate(domain.inames):
+            if not _has_end(domain.set, position):
+                end = _free_name(f"{iname}_end", names)
+                bounded = Domain(_ended(bounded.set, iname, end))
+                ends.append(OpenEnd(end))
+        found.append(bounded)
+    return tuple(found), tuple(ends)
+
+
+def _free_name(like: str, taken: set[str]) -> str:
+    name, count = like, 0
+    while name in taken:
+        name, count = f"{like}_{count}", count + 1
+    taken.add(name)
+    return name
 
 
 # --- products

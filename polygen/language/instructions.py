@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -54,6 +54,7 @@ from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement, Verbatim
 from polygen.language.trees import pair_as_text, readable
 from polygen.language.verbatim import without_texts
+from polygen.language.while_loops import Part, with_flags
 from polygen.source import SourceLocation, caller_location, written_at
 
 
@@ -62,13 +63,13 @@ class Written:
     """What is written between loop domains and declarations: statements, and rules.
 
     Attributes:
-        statements: the instructions, in order.
+        statements: the instructions, in order, with beginnings and ends of loops.
         defined: the substitution rules.
         blocks: those that the statements stand in, of which the inames are still to be checked.
         called: kernels that are called, as far as they are given with the calls, by name.
     """
 
-    statements: Sequence[Statement]
+    statements: Sequence[Part]
     defined: Sequence[SubstitutionRule] = ()
     blocks: Blocks = field(default_factory=Blocks)
     called: Mapping[str, Kernel] = field(default_factory=new_dict)
@@ -100,7 +101,7 @@ def read_statements(instructions: object) -> Written:
 class _Reader:
     """What was read so far."""
 
-    statements: list[Statement] = field(default_factory=list[Statement])
+    statements: list[Part] = field(default_factory=list[Part])
     defined: list[SubstitutionRule] = field(default_factory=list[SubstitutionRule])
     blocks: Blocks = field(default_factory=Blocks)
     called: dict[str, Kernel] = field(default_factory=new_dict)
@@ -124,7 +125,8 @@ class _Reader:
 
     def _add_line(self, number: int, line: str) -> None:
         if is_block(line):
-            self.blocks.read(line, number)
+            found = self.blocks.read(line, number)
+            self.statements += [] if found is None else [found]
         elif is_rule(line):
             self.defined.append(parse_rule(line))
         else:
@@ -149,7 +151,7 @@ def resolved(
         NameTaken: if two have the same id, or two rules the same name.
         UnknownRule, WrongArity, RuleCycle: if rules are not invoked as they are meant to be.
     """
-    statements = written.statements
+    statements = with_flags(written.statements, inames, _new_id())
     written.blocks.check_inames(inames, {new for s in statements for _, new in s.duplicated})
     rules = make_rules(written.defined, inames)
     found = [_resolved(one, rules, inames) for one in with_calls(statements, kernels)]
@@ -314,6 +316,18 @@ def make_instruction(
 
 
 _SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}
+
+
+def _new_id() -> Callable[[Statement, set[str]], str]:
+    """Return what gives ids to statements in order."""
+    found: list[Ids] = []
+
+    def new(statement: Statement, taken: set[str]) -> str:
+        if not found:
+            found.append(Ids(taken))
+        return found[0].new(statement)
+
+    return new
 
 
 def _resolved(statement: Statement, rules: Rules, inames: Sequence[str]) -> Statement:

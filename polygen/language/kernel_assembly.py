@@ -30,6 +30,7 @@ from polygen.ir.substitution import Rules
 from polygen.ir.verify import verify
 from polygen.language.arguments import check_rule_names, find_uses, make_variables
 from polygen.language.assumptions import parse_assumptions
+from polygen.language.domains import with_ends
 from polygen.language.duplicates import without_left
 from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
@@ -171,8 +172,10 @@ class _Parts:
         check_rule_names(rules, uses)
         arguments, temporaries = make_variables(uses, self.declared)
         names = [t.name for t in temporaries]
+        bounded, ends = with_ends(loops, {*uses.names, *names})
         kernel = Kernel(
-            domains=loops,
+            domains=bounded,
+            derived_sizes=ends,
             instructions=make_instructions(named, loops, names, sequential=options.sequential),
             arguments=arguments,
             temporaries=temporaries,

@@ -29,7 +29,7 @@ from polygen.ir.layout import auto
 from polygen.ir.names import check_name
 from polygen.ir.operation import Special
 from polygen.ir.options import CONTRACTIONS, Options, is_sub_group_size
-from polygen.ir.sizes import DerivedSize
+from polygen.ir.sizes import UNBOUNDED, DerivedSize, OpenEnd
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.calls import with_calls
@@ -218,6 +218,8 @@ def read_size(line: str) -> DerivedSize:
             "it is written n_m = n * m, with parentheses around what is no name: (n - 1) * m",
         )
     check_name(name)
+    if text.strip() == UNBOUNDED:
+        return OpenEnd(name)
     return DerivedSize(name, None, tuple(map(parse_expression, text.split(" * "))))
 
 

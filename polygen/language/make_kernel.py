@@ -14,6 +14,7 @@ from polygen.language.domains import parse_domains
 from polygen.language.instructions import read_statements
 from polygen.language.kernel_assembly import assemble, read_options
 from polygen.language.kernel_data import read_kernel_data
+from polygen.language.while_loops import ended_by_conditions
 
 
 @public_but("instructions", "target", "loop_priority", "functions")
@@ -83,8 +84,9 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         MalformedDomain, MalformedInstruction, ...: one class for each thing that can be wrong;
             all are a `UserError`.
     """
-    loops, declared = parse_domains(domains), read_kernel_data(kernel_data)
     written = read_statements(instructions)
+    loops = parse_domains(domains, ended_by_conditions(written.statements))
+    declared = read_kernel_data(kernel_data)
     options = read_options(
         name=name,
         assumptions=assumptions,

@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple, TypeAlias
 
 from polygen.errors import did_you_mean
+from polygen.ir.expression import Expression
 from polygen.language.refused import Refused
 from polygen.language.said import Said
 
@@ -34,12 +35,16 @@ class Block(NamedTuple):
     """A line that opens or closes a block.
 
     Attributes:
-        word: ``if``, ``elif``, ``else``, ``for``, ``with`` or ``end``.
+        word: ``if``, ``elif``, ``else``, ``for``, ``break``, ``with`` or ``end``.
         said: what it says of the instructions inside; of ``else``, nothing yet.
+        inames: those that a ``for`` names, in order.
+        condition: what follows the ``while`` of a ``for``, or the ``if`` of a ``break``.
     """
 
     word: str
     said: Said
+    inames: tuple[str, ...] = ()
+    condition: Expression | None = None
 
 
 def _names(tokens: _Children) -> frozenset[str]:
@@ -155,7 +160,15 @@ class OptionNodes:
             raise Refused(
                 "this 'for' names an iname twice", children[0].start_pos, "name each once"
             )
-        return Block("for", Said(more_inames=_names(children), is_in_for=True))
+        said = Said(more_inames=_names(children), is_in_for=True)
+        return Block("for", said, tuple([token.value for token in children]))
+
+    def block_while(self, children: _Children) -> Block:
+        *tokens, condition = children
+        return self.block_for(tokens)._replace(condition=condition)
+
+    def block_break(self, children: _Children) -> Block:
+        return Block("break", Said(), condition=children[0] if children else None)
 
     def block_with(self, children: _Children) -> Block:
         (given,) = children

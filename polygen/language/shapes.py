@@ -8,10 +8,12 @@ from polygen.analysis.access.footprint import GuessedShape, guess_shape
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.library_call import LibraryCall
 from polygen.ir.show_expression import show_expression
+from polygen.ir.sizes import open_ends
 from polygen.ir.verify import check_mentioned, excerpt
 from polygen.language.arguments import in_order
 from polygen.language.kernel_data import Declared
@@ -41,7 +43,8 @@ def with_shapes(kernel: Kernel, declared: Declared, *, guessable: bool = False) 
     if not kernel.substitutions and not kernel.calls:
         for insn in kernel.instructions:
             check_mentioned(kernel, insn)
-    guesses = {name: _guessed(kernel, name) for name in lacking}
+    unbounded = _without_ends(kernel)
+    guesses = {name: _guessed(unbounded, name) for name in lacking}
     new = [ValueArg(name) for guess in guesses.values() for name in guess.new_parameters]
     arguments = tuple(
         [
@@ -69,6 +72,15 @@ def _is_guessable(kernel: Kernel, name: str) -> bool:
     others = (i for i in kernel.instructions if not isinstance(i, LibraryCall))
     accesses = (access for insn in others for access in insn.accesses)
     return any(isinstance(a, ex.Subscript) and ex.name_of(a) == name for a in accesses)
+
+
+def _without_ends(kernel: Kernel) -> Kernel:
+    """Return a kernel in which loops that conditions end are as long as they may be."""
+    ends = open_ends(kernel.derived_sizes)
+    if not ends:
+        return kernel
+    domains = [Domain(unflatten(project_out(d.flat, ends), d.inames)) for d in kernel.domains]
+    return kernel.copy(domains=tuple(domains))
 
 
 def _guessed(kernel: Kernel, name: str) -> GuessedShape:

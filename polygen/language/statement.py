@@ -52,6 +52,7 @@ class Statement(Said):
         values: what is assigned to each of them; ``a += b`` is read as ``a = a + b``.
         declared: the variables that the line declares (``<> t = ...``), each with the type that
             the declaration gives, or None.
+        is_auto: whether what it declares is in the address space that suits.
         atomicity: what its option ``atomic`` says, or None.
         asynchronous: whether it has the option ``asynchronous``.
         line: the line of text; empty for one that was never text.
@@ -67,6 +68,7 @@ class Statement(Said):
     assignees: tuple[Expression, ...] = ()
     values: tuple[Expression, ...] = ()
     declared: tuple[tuple[str, DType | None], ...] = ()
+    is_auto: bool = False
     atomicity: Atomicity | None = None
     asynchronous: bool = False
     line: str = ""

@@ -108,7 +108,7 @@ class Carried:
 
 def may_carry(loop: Loop) -> bool:
     """Tell whether iterations of a loop come in order on one thread, and are not few."""
-    if loop.parallel or loop.unroll or loop.at_once:
+    if loop.parallel or loop.unroll or loop.at_once or loop.runs is not None:
         return False
     ends = loop.lower, loop.upper
     if isinstance(ends[0], int) and isinstance(ends[1], int):

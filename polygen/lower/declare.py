@@ -26,6 +26,8 @@ def expressions(node: Node) -> Iterator[Expression]:
     elif isinstance(node, Loop):
         yield node.lower
         yield node.upper
+        if node.runs is not None:
+            yield node.runs
     elif isinstance(node, If):
         yield node.condition
     elif isinstance(node, Shuffle):

@@ -39,6 +39,7 @@ from polygen.ir.verify import excerpt
 from polygen.lower.address import simplify
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
 from polygen.lower.conditions import Condition, has_values, reads_inside
+from polygen.lower.early_ends import check_bounded, runs_in_launch
 from polygen.lower.items import Item, Place, is_barrier, without, wrapped
 from polygen.lower.launches import Grid
 from polygen.lower.needed_guards import NeededGuards, equations
@@ -73,6 +74,7 @@ class Emitter:
             for name, v in kernel.variables.items()
             if isinstance(v, GlobalArg | TemporaryVariable) and v.shape != ()
         } | {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
+        self._is_alone = not grid.axes  # there is one work item
         self._local_inames = frozenset(
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
@@ -205,14 +207,23 @@ class Emitter:
         lower, upper = (
             simplify(walk.substitute(e, place.values)) for e in (bounds.lower, bounds.upper)
         )
+        runs = self._runs(node)
+        loop = Loop(node.iname, lower, upper, body, bounds.step, unroll=hint, runs=runs)
         return [
             Item(
-                (Loop(node.iname, lower, upper, body, bounds.step, unroll=hint),) if body else (),
+                (loop,) if body else (),
                 (*conditions, *outside),
                 NO_NAMES.union(*(item.writes for item in items)),
                 any(item.synchronizes for item in items),
             )
         ]
+
+    def _runs(self, node: LoopNode) -> Expression | None:
+        """Return what a loop asks before each iteration, if something ends it early."""
+        if not self._synchronizes(node):
+            return runs_in_launch(self._kernel, node, alone=self._is_alone)
+        check_bounded(self._kernel, node)
+        return None
 
     def _synchronizes(self, node: LoopNode) -> bool:
         """Tell whether work items meet in a loop: at a barrier, or where they read of others."""

@@ -30,6 +30,7 @@ from polygen.ir.domain import project_out
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import USUAL_VECTOR_BYTES, VECTOR_BYTES, storage_count, vector_length
+from polygen.ir.sizes import products
 from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.across_launches import with_values_kept
@@ -45,6 +46,7 @@ from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.calls import Functions, with_functions
 from polygen.lower.dead_accumulators import without_unread
 from polygen.lower.declare import mentioned, place_declarations
+from polygen.lower.early_ends import runs_on_host
 from polygen.lower.emit import Emitter
 from polygen.lower.lanes import known_multiples, with_lane_axes, with_lane_loops, with_vectors
 from polygen.lower.launches import Axis, grid_of, host_loops, host_parts
@@ -212,7 +214,7 @@ class _Host:
         self._nonnegative |= {
             name for name in self._kernel.assumptions.parameters if _is_nonnegative(name, known)
         }
-        self._nonnegative |= {size.name for size in self._kernel.derived_sizes}
+        self._nonnegative |= {size.name for size in products(self._kernel.derived_sizes)}
         host = self._nodes(tree, (), known)
         self._check_lifetimes()
         return LoopProgram(
@@ -266,7 +268,8 @@ class _Host:
             self._nonnegative.add(node.iname)
         inner = known.intersect(bounds.held)
         body = self._nodes(node.children, (*outer, node.iname), inner)
-        return HostLoop(node.iname, bounds.lower, bounds.upper, body, bounds.step)
+        runs = runs_on_host(self._kernel, node)
+        return HostLoop(node.iname, bounds.lower, bounds.upper, body, bounds.step, runs)
 
     def _check_host_bounds(self, node: LoopNode, bounds: Bounds) -> None:
         names = walk.free_variables(bounds.lower) | walk.free_variables(bounds.upper)

@@ -163,6 +163,9 @@ class Verbatim:
     values: tuple[tuple[str, Expression], ...] = ()
 
 
+ENDLESS = 2**63 - 1  # the upper bound of a loop that has none
+
+
 @dataclass(frozen=True, slots=True)
 class Loop:
     """``for iname = lower, lower + step, ... < upper``.
@@ -175,6 +178,7 @@ class Loop:
         at_once: whether its body, an assignment, is executed for all iterations at once: all is
             read before anything is written.
         estimate: how many iterations it has on average, where bounds are no measure of that.
+        runs: what is asked before each iteration: where it does not hold, the loop ends.
     """
 
     iname: str
@@ -187,6 +191,7 @@ class Loop:
     unroll: bool = False
     at_once: bool = False
     estimate: Expression | None = None
+    runs: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,13 +269,19 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class HostLoop:
-    """A sequential loop around launches: ``for iname = lower, lower + step, ... < upper``."""
+    """A sequential loop around launches: ``for iname = lower, lower + step, ... < upper``.
+
+    Attributes:
+        runs: what is asked before each iteration, or before some of them: where it does not hold,
+            the loop ends.
+    """
 
     iname: str
     lower: Expression
     upper: Expression
     body: tuple[HostNode, ...]
     step: int = 1
+    runs: Expression | None = None
 
 
 HostNode: TypeAlias = Launch | HostLoop
@@ -367,8 +378,10 @@ def _table(rows: Sequence[_Row]) -> list[str]:
 
 def _range(loop: Loop | HostLoop) -> str:
     lower, upper = show_expression(loop.lower), show_expression(loop.upper)
+    upper = "infinity" if loop.upper == ENDLESS else upper
     step = "" if loop.step == 1 else f", step {loop.step}"
-    return f"{loop.iname} in [{lower}, {upper}){step}:"
+    runs = "" if loop.runs is None else f", while {show_expression(loop.runs)}"
+    return f"{loop.iname} in [{lower}, {upper}){step}{runs}:"
 
 
 def _host_rows(node: HostNode, depth: int) -> Iterator[_Row]:

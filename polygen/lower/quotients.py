@@ -319,7 +319,9 @@ def mapped(node: Node, change: _Change) -> Node:
         return replace(node, condition=change(node.condition), body=body)
     if isinstance(node, Loop):
         body = tuple([mapped(n, change) for n in node.body])
-        return replace(node, lower=change(node.lower), upper=change(node.upper), body=body)
+        runs = None if node.runs is None else change(node.runs)
+        lower, upper = change(node.lower), change(node.upper)
+        return replace(node, lower=lower, upper=upper, body=body, runs=runs)
     return node
 
 

@@ -14,9 +14,10 @@ from polygen.ir.array import Argument, ValueArg
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.sizes import DerivedSize
+from polygen.ir.sizes import DerivedSize, products
 from polygen.lower.declare import mentioned
-from polygen.lower.program import Declare, HardwareAxis, HostLoop, HostNode, Launch, LoopProgram
+from polygen.lower.open_ends import without_open_ends
+from polygen.lower.program import Declare, HardwareAxis, HostNode, Launch, LoopProgram
 from polygen.lower.quotients import positive_divisors, with_quotients
 
 
@@ -41,7 +42,8 @@ def without_size_arguments(
     if not kernel.derived_sizes and not positive_divisors(kernel):
         return program
     program = with_quotients(program, kernel, strips=strips)
-    return _Sizes(program, kernel.derived_sizes).program()
+    program = without_open_ends(program, kernel)
+    return _Sizes(program, products(kernel.derived_sizes)).program()
 
 
 class _Sizes:
@@ -80,7 +82,7 @@ class _Sizes:
         if isinstance(node, Launch):
             return self._launch(node)
         lower, upper = map(self._on_host, (node.lower, node.upper))
-        return HostLoop(node.iname, lower, upper, tuple(map(self._node, node.body)), node.step)
+        return replace(node, lower=lower, upper=upper, body=tuple(map(self._node, node.body)))
 
     def _launch(self, launch: Launch) -> Launch:
         axes = tuple(map(self._axis, launch.axes))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import TypeAlias
 
 from polygen.analysis.access.domains import domain_of
@@ -107,7 +108,8 @@ class Statements:
                 raise InternalError(f"'{insn.id}' assigns to {target!r}")
             pairs.append((target, final(self._with_decided(insn, place, value))))
         conditions = (*self._statement_guards(insn, place), *self._owner_conditions(insn))
-        for predicate in self.predicates(insn, place):
+        found = self.predicates(insn, place)
+        for predicate in (part for whole in found for part in _behind_flags(whole)):
             asked = walk.substitute(predicate, place.values)
             reads = tuple(e for e in walk.subexpressions(asked) if isinstance(e, ex.Subscript))
             computed = not self._temporaries.isdisjoint(walk.free_variables(asked))
@@ -234,3 +236,15 @@ class Statements:
             )
             if shared and tag not in own:
                 yield Condition(ex.Comparison(ex.Variable(iname), "==", first))
+
+
+def _behind_flags(predicate: Expression) -> Iterator[Expression]:
+    """Yield the scalars that a predicate asks first, which others may ask as well, and the rest."""
+    if not isinstance(predicate, ex.LogicalAnd):
+        yield predicate
+        return
+    flags = list(takewhile(lambda part: isinstance(part, ex.Variable), predicate.children))
+    rest = predicate.children[len(flags) :]
+    yield from flags
+    if rest:
+        yield rest[0] if len(rest) == 1 else ex.LogicalAnd(rest)

@@ -316,7 +316,8 @@ def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression, items: 
         return _expanded_verbatim(node, kept, rule)
     if isinstance(node, Loop):
         body = tuple(_expanded(child, kept, item, items) for child in node.body)
-        return replace(node, lower=rule(node.lower), upper=rule(node.upper), body=body)
+        runs = None if node.runs is None else rule(node.runs)
+        return replace(node, lower=rule(node.lower), upper=rule(node.upper), body=body, runs=runs)
     if isinstance(node, If):
         body = tuple(_expanded(child, kept, item, items) for child in node.body)
         return replace(node, condition=rule(node.condition), body=body)

@@ -12,6 +12,7 @@ from polygen.ir.kernel import Kernel
 from polygen.lower.program import LoopProgram
 from polygen.source import warn
 from polygen.validation.copies import check_copies
+from polygen.validation.early_ends import check_early_ends
 from polygen.validation.exchange import Exchange
 from polygen.validation.faults import fault
 from polygen.validation.heads import check_heads
@@ -70,5 +71,6 @@ def check(kernel: Kernel, program: LoopProgram) -> None:
     check_shuffles(view, works)  # and read each other's registers where the value is that they need
     check_storage(view, works)  # variables hold what is written until it is read
     check_copies(view, works)  # and each work item finds its own
+    check_early_ends(view, works)  # loops end where nothing is left to be done
     check_heads(view, works)  # conditions may be asked, and mean what they say
     check_promises(view)

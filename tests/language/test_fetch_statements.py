@@ -121,8 +121,8 @@ def test_rules_and_kernels() -> None:
         pg.register_callable(kernel("out[i] = x[i]"), "exchange", function)
 
 
-def test_drafts() -> None:
-    draft = pg.Draft()
+def test_builders() -> None:
+    draft = pg.Builder()
     i = draft.loop("i", 0, var("n"))
     arrays = [pg.GlobalArg(name, np.int32, shape="n") for name in ("h", "x", "y", "out")]
     h, x, y, out = map(draft.declare, arrays)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.nvidia.host_driver import HostDriver
 from tests.fetches import check as check_fetches
+from tests.nvidia.host_driver import HostDriver
 from tests.operators import TYPES, check, tree
 from tests.updates import check as check_updates
 

@@ -142,6 +142,8 @@ class _Machine:
             return
         at = _Scope(self, _Env(dict(counters), self._globals), _NOBODY)
         for value in at.range(node):
+            if at.ends(node, value):
+                break
             at.bind(node.iname, value)
             for child in node.body:
                 self._host(child, {**counters, node.iname: value})
@@ -356,6 +358,10 @@ class _Scope(Evaluator):
         """Return the values of a loop's variable."""
         return range(self.integer(loop.lower), self.integer(loop.upper), loop.step)
 
+    def ends(self, loop: Loop | HostLoop, value: int) -> bool:
+        """Tell whether a loop ends before an iteration; often, it goes on for nothing instead."""
+        return loop.runs is not None and value % 3 != 1 and not self.holds(loop.runs)
+
     # --- statements: generators that yield at each barrier
 
     def block(self, block: Block) -> _Steps:  # noqa: C901  (a case for each kind of node)
@@ -419,6 +425,8 @@ class _Scope(Evaluator):
         path = self._path
         self._env = self._env.new_child()
         for value in self.range(node):
+            if self.ends(node, value):
+                break
             self._path = (*path, value)
             self.bind(node.iname, value)
             yield from self.block(node.body)

@@ -177,6 +177,10 @@ class Expressions:
         self.expect(":")
         return f"({then} if {found} else {self.expression()})"
 
+    def operand_of_and(self) -> str:
+        """Read an expression up to a ``&&``."""
+        return self._binary(_BINDS["&&"] + 1)
+
     def _binary(self, level: int) -> str:
         left = self.unary()
         while (found := _BINDS.get(self.word, -1)) >= level:

@@ -117,10 +117,12 @@ class Translator(Lines):
         lower, upper = self.expr(node.lower), self.expr(node.upper)
         order = "any_order" if isinstance(node, Loop) and node.parallel else "up"
         self.add(f"for {_plain(node.iname)} in run.{order}({lower}, {upper}, {node.step}):")
+        self.depth += 1
         if node.iname in self.program.nonnegative:
-            self.depth += 1
             self.add(f"not_negative({_plain(node.iname)})")
-            self.depth -= 1
+        if node.runs is not None:
+            self.add(f"if not ({self.expr(node.runs)}): break")
+        self.depth -= 1
 
     def store(self, target: ex.Expression, value: str, how: str) -> None:
         """Translate a write."""

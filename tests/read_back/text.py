@@ -8,6 +8,7 @@ from tests.read_back.tokens import WrongText, tokens
 from tests.read_back.updates import Updates
 
 _BLOCKS = ("{", "for", "if")
+_ENDLESS = str(2**63 - 1)
 
 
 class Reader(Updates):
@@ -128,18 +129,16 @@ class Reader(Updates):
         self.expect(";")
         self.scopes.append({})
         known = self.declare(name, "i")
-        if self.take() != name:
-            raise WrongText(f"the loop over '{name}' compares something else")
-        sign = self.take()
-        last = self.expression()
-        if sign not in ("<", "<="):
-            raise WrongText(f"the loop over '{name}' goes on while it is {sign} its end")
-        end = last if sign == "<" else f"{last} + 1"
+        end, runs = self._while(name)
         self.expect(";")
         step = self._step(name)
         self.expect(")")
         self.loops.add(name)
         self.add(f"for {known.python} in run.{order}({first}, {end}, {step}):")
+        if runs:
+            self.depth += 1
+            self.add(f"if not ({runs}): break")
+            self.depth -= 1
         if accumulated is not None:
             self.around.append(accumulated)
             known.depth += 1
@@ -150,6 +149,18 @@ class Reader(Updates):
             if self.mentions:
                 raise WrongText(f"iterations in no order ask what '{self.mentions[0]}' is so far")
         self.scopes.pop()
+
+    def _while(self, name: str) -> tuple[str, str]:
+        """Return where a loop ends, and what it asks beside; nothing if that is all."""
+        if self.word != name:  # a flag alone ends it
+            return _ENDLESS, self.expression()
+        self.take()
+        sign = self.take()
+        last = self.operand_of_and()
+        if sign not in ("<", "<="):
+            raise WrongText(f"the loop over '{name}' goes on while it is {sign} its end")
+        end = last if sign == "<" else f"{last} + 1"
+        return end, self.expression() if self.accept("&&") else ""
 
     def _step(self, name: str) -> int:
         if self.accept("++"):

@@ -134,6 +134,9 @@ def _without_products(
     left: list[DerivedSize] = []
     domains = kernel.domains
     for size in kernel.derived_sizes:
+        if size.is_open:
+            left.append(size)
+            continue
         fixed = size.with_values(found)
         factors = tuple(map(_folded, fixed.factors))
         numbers = [f for f in factors if isinstance(f, int)]

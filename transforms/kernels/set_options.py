@@ -14,7 +14,11 @@ from polygen.source import caller_location
 from polygen.transformation import transformation
 
 _NAMES = {f.name: f.default for f in fields(Options)}
-_NUMBERS = {"resident_groups": "work groups", "serial_below": "executions"}
+_NUMBERS = {
+    "resident_groups": "work groups",
+    "serial_below": "executions",
+    "check_every": "iterations",
+}
 
 # What tells the values of an option from others, and how they are written.
 _FEW: Mapping[str, tuple[Callable[[object], bool], str]] = {
@@ -61,6 +65,9 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``sub_group_size``: how many work items of a group are taken to read each other's
             registers: a power of two up to 128, or 0 for local memory alone; None, which is the
             default, stands for 32 with CUDA, and 0 with OpenCL, where devices differ;
+            ``check_every``: OpenCL and CUDA: before every so many iterations, a loop on the host
+            that a condition ends (``for t while c``) reads whether it goes on, which waits for the
+            device; results do not depend on it.  It is 1;
             ``silenced_warnings``: a sequence of names of warnings that are not issued, such as
             ``"AmbiguousNesting"``.
 
@@ -91,9 +98,11 @@ def _value(name: str, value: object) -> Any:
             remedy=did_you_mean(name, _NAMES),
         )
     if name in _NUMBERS:
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        least = 1 if name == "check_every" else 0
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            also = "" if least else ", or 0"
             raise InvalidArgument(
-                f"the option '{name}' is a number of {_NUMBERS[name]}, or 0, not {value!r}",
+                f"the option '{name}' is a number of {_NUMBERS[name]}{also}, not {value!r}",
                 where=caller_location(),
             )
         return value

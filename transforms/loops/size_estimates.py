@@ -16,6 +16,7 @@ from polygen.ir.domain import unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
+from polygen.ir.sizes import products
 
 _SIZE = 1024
 
@@ -24,7 +25,7 @@ _SIZE = 1024
 def likely_sizes(kernel: Kernel) -> dict[str, int]:
     """Return a value for each parameter: one for all, or the product that it is."""
     sizes = dict.fromkeys(kernel.parameters, _SIZE)
-    for size in kernel.derived_sizes:
+    for size in products(kernel.derived_sizes):
         factors = [max(0, likely(f, sizes)) for f in size.factors]
         sizes[size.name] = reduce(mul, factors, 1)
     return sizes

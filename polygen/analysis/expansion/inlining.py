@@ -174,10 +174,12 @@ class Inlining:
         self._caller, self._call = kernel, call
         self._kernel = call.callee.expanded
         if self._kernel.derived_sizes:
+            size = self._kernel.derived_sizes[0]
+            why = "a condition ends a loop" if size.is_open else "loops were joined"
             raise refusal(kernel, call)(
                 MalformedInstruction,
-                f"kernel '{self._kernel.name}' has the size {self._kernel.derived_sizes[0]}, as "
-                "loops were joined in it: such a kernel cannot be called",
+                f"kernel '{self._kernel.name}' has the size {size}, as {why} in it: such a kernel "
+                "cannot be called",
             )
         self._given = given_by(call)
         self._taken = taken

@@ -15,7 +15,7 @@ from polygen.ir.domain import universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
-from polygen.ir.sizes import DerivedSize
+from polygen.ir.sizes import DerivedSize, products
 
 
 @per_kernel
@@ -24,7 +24,7 @@ def size_facts(kernel: Kernel) -> isl.Set:
 
     It is exact for a size that has one factor at most that is no constant.
     """
-    return reduce(isl.Set.intersect, map(_facts, kernel.derived_sizes), universe())
+    return reduce(isl.Set.intersect, map(_facts, products(kernel.derived_sizes)), universe())
 
 
 def _facts(size: DerivedSize) -> isl.Set:

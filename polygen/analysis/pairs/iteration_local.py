@@ -19,6 +19,7 @@ from polygen.analysis.integers.isl_affine import to_val
 from polygen.analysis.integers.known_facts import is_never_written, known_parameters
 from polygen.analysis.order.access_times import moments
 from polygen.analysis.order.instance_order import order_of
+from polygen.analysis.pairs.flag_history import set_since
 from polygen.analysis.pairs.instance_pairs import equal, piece_set, renamed, users
 from polygen.analysis.pairs.loop_coverage import in_reach, of_one_value
 from polygen.ir import expression as ex
@@ -26,6 +27,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
 from polygen.ir.empty import NO_NAMES
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
@@ -189,8 +191,14 @@ def _has_predicates_of(kernel: Kernel, written: Access, read: Access) -> frozens
     wanted = {part for p in predicates for part in walk.conjuncts(p)}
     if not wanted <= set(known):
         return None
-    names = NO_NAMES.union(*map(walk.free_variables, wanted))
-    found = NO_NAMES
+    found, others = NO_NAMES, set[Expression]()
+    for part in wanted:
+        held = set_since(kernel, part, written, read)
+        if held is None:
+            others.add(part)
+        else:
+            found |= held
+    names = NO_NAMES.union(*map(walk.free_variables, others))
     for name in names & kernel.variables.keys():
         variable = kernel.variables[name]
         if isinstance(variable, GlobalArg) and not is_never_written(kernel, name):

@@ -16,6 +16,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides, offset_of
 from polygen.ir.remembered import per_kernel
+from polygen.ir.sizes import products
 
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
@@ -45,7 +46,7 @@ def index_type(kernel: Kernel, largest: int | None = None, places: int = 0) -> D
 def _is_bounded_by_sizes(kernel: Kernel) -> bool:
     """Tell whether sizes that calls pass bound all loops: no data does, and no product of sizes."""
     known = {*kernel.parameters, *kernel.inames}
-    return not kernel.derived_sizes and all(
+    return not products(kernel.derived_sizes) and all(
         known.issuperset(domain.parameters) for domain in kernel.domains
     )
 

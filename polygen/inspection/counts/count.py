@@ -25,6 +25,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
+from polygen.ir.sizes import products
 from polygen.source import caller_location
 
 _PARAM = isl.dim_type.param
@@ -195,8 +196,8 @@ def known_sizes(
         AssumptionViolated: if the kernel's assumptions exclude these sizes.
     """
     needed = set(wanted)
-    derived = {size.name: size for size in kernel.derived_sizes}
-    for name in [size.name for size in reversed(kernel.derived_sizes)]:
+    derived = {size.name: size for size in products(kernel.derived_sizes)}
+    for name in reversed(derived):
         if name in needed:
             needed |= derived[name].names
     sizes: dict[str, int] = {}

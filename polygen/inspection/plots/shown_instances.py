@@ -20,6 +20,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from polygen.ir.sizes import products
 from polygen.ir.tags import is_parallel
 from polygen.language.parser import parse_expression
 from polygen.runtime.arrays.expression_values import value_of
@@ -241,7 +242,7 @@ def _affine(condition: ex.Comparison) -> isl.Set:
 def _with_derived(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
     """Return sizes, and the products that follow from them."""
     found = dict(sizes)
-    for size in kernel.derived_sizes:
+    for size in products(kernel.derived_sizes):
         if size.names <= found.keys():
             found[size.name] = value_of(size.value, found)
     return found

@@ -18,6 +18,7 @@ from polygen.ir.layout import Auto, element_strides, layout_expressions, show_ta
 from polygen.ir.remembered import per_kernel
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
+from polygen.ir.sizes import products
 from polygen.runtime.arrays.array_extents import extent_of
 from polygen.runtime.arrays.array_facts import ArrayInfo
 from polygen.runtime.arrays.expression_values import value_of
@@ -108,7 +109,7 @@ def find_sizes(
         for equation in equations:
             if equation.binding and _value(kernel, equation, values) != equation.value:
                 raise _mismatch(equation, values, origins)
-    for size in kernel.derived_sizes:
+    for size in products(kernel.derived_sizes):
         values[size.name] = value_of(size.value, values)
     return values
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.cached import cached_property
+from polygen.ir.expression import Expression
 from polygen.lower.program import HostLoop, HostNode, Launch
 from polygen.runtime.arrays.expression_values import value_of
 from polygen.targets.programs.program import DeviceFunction, Program
@@ -71,12 +72,21 @@ class Piece:
     times: int = 1
 
 
+def _flags(node: HostNode) -> frozenset[str]:
+    """Return the flags that loops on the host ask."""
+    if isinstance(node, Launch):
+        return frozenset()
+    own = frozenset[str]() if node.runs is None else walk.free_variables(node.runs)
+    return own.union(*map(_flags, node.body))
+
+
 class Script:
     """The launches of a program in order, once sizes are known.
 
     Attributes:
-        pieces: all of them, if they are not too many; what a loop on the host repeats without a
-            difference stands there once, with how often.
+        pieces: all of them, if they are not too many, and flags have no say in how many they are;
+            what a loop on the host repeats without a difference stands there once, with how often.
+        flags: the variables that loops on the host ask, which are 0 before the first launch.
     """
 
     def __init__(
@@ -103,7 +113,9 @@ class Script:
         }
         for name, grid in self._grids.items():
             check(self._functions[name], grid)
-        self.pieces = self._all_pieces()
+        self._every = program.loop_program.options.check_every
+        self.flags = frozenset(flag for node in self._host for flag in _flags(node))
+        self.pieces = None if self.flags else self._all_pieces()
 
     @property
     def only(self) -> Step | None:
@@ -113,8 +125,14 @@ class Script:
         step = self.pieces[0].steps[0]
         return None if step.loops else step
 
-    def steps(self) -> Iterator[Step]:
-        """Yield all launches in order."""
+    def steps(self, is_set: Callable[[str], bool] | None = None) -> Iterator[Step]:
+        """Yield all launches in order.
+
+        Parameters:
+            is_set: tells whether a flag is set, once the launches that were yielded are over;
+                needed if there are `flags`.
+        """
+        self._is_set = is_set
         for piece in self._walk(self._host, self._values) if self.pieces is None else self.pieces:
             for _ in range(piece.times):
                 yield from piece.steps
@@ -150,12 +168,25 @@ class Script:
                 continue
             lower, upper = value_of(node.lower, values), value_of(node.upper, values)
             indices = range(lower, upper, node.step)
+            if node.runs is not None:
+                for index in self._while(node.runs, indices):
+                    yield from self._walk(node.body, {**values, node.iname: index})
+                continue
             body = self._repeated(node, {**values, node.iname: lower}) if len(indices) > 1 else None
             if body is None:
                 for index in indices:
                     yield from self._walk(node.body, {**values, node.iname: index})
             elif body:
                 yield Piece(body, len(indices))
+
+    def _while(self, runs: Expression, indices: range) -> Iterator[int]:
+        """Yield the indices of a loop that flags end; they are asked before some of them."""
+        assert self._is_set is not None, "nobody asks the flags of a loop"
+        flags = sorted(walk.free_variables(runs))
+        for count, index in enumerate(indices):
+            if count % self._every == 0 and not all(map(self._is_set, flags)):
+                return
+            yield index
 
     def _repeated(self, loop: HostLoop, values: Mapping[str, int]) -> tuple[Step, ...] | None:
         """Return what all iterations of a loop are; None if they differ, or if that is much."""
@@ -173,6 +204,7 @@ class Script:
             names = frozenset(arg.name for arg in function.arguments)
             return names.union(*map(walk.free_variables, function.group_counts))
         inside = frozenset[str]().union(*map(self._needs, node.body)) - {node.iname}
+        inside |= _flags(node)
         return inside | walk.free_variables(node.lower) | walk.free_variables(node.upper)
 
     def _step(self, launch: Launch, values: Mapping[str, int]) -> Step:

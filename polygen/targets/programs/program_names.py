@@ -29,6 +29,7 @@ from polygen.ir.parts import parts
 from polygen.lower.calls import PartArg
 from polygen.lower.declare import expressions, mentioned
 from polygen.lower.program import (
+    ENDLESS,
     Call,
     Declare,
     HostLoop,
@@ -103,7 +104,8 @@ def _wide_counters(
         if isinstance(node, Loop):
             read = walk.free_variables(node.lower) | walk.free_variables(node.upper)
             around.setdefault(node.iname, set()).update(read)
-    found: set[str] = set()
+    loops = (node for node in nodes if isinstance(node, Loop))
+    found = {loop.iname for loop in loops if loop.upper == ENDLESS}
     while new := {i for i, read in around.items() if i not in found and read & (wide | found)}:
         found |= new
     return frozenset(found)

@@ -37,6 +37,8 @@ def shown(nodes: Block, names: ExpressionPrinter) -> Block:
 
 def _taken_out(loop: Loop, names: ExpressionPrinter) -> tuple[Sequence[Expression], Loop]:
     """Return the conditions that may be asked before a loop, and the loop without them."""
+    if loop.runs is not None:
+        return (), loop
     nodes = shown(loop.body, names)
     if len(nodes) != 1:
         return (), loop

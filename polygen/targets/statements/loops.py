@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
-from polygen.lower.program import HostLoop, If, Loop
+from polygen.lower.program import ENDLESS, HostLoop, If, Loop
 from polygen.targets.expressions.typed_terms import SUM
 from polygen.targets.statements.guards import outwards
 from polygen.targets.statements.simd import Accumulated, accumulated_at_once, is_short
@@ -92,14 +92,22 @@ def together(p: StatementPrinter, node: Loop) -> tuple[list[Loop], bool]:
 def loop_head(p: StatementPrinter, loop: Loop | HostLoop) -> str:
     """Return how a loop begins."""
     lower = p.expressions.index(loop.lower)
+    runs = "" if loop.runs is None else p.expressions.condition(loop.runs)
+    if loop.upper == ENDLESS:
+        return _head(p, loop, lower.text, runs)
     compared, last = _comparison(loop.upper)
     from_zero = isinstance(loop.lower, int) and loop.lower >= 0 and compared == "<"
     upper = p.expressions.index(last, counted_up_to=from_zero)
     name = loop.iname
+    condition = f"{name} {compared} {upper.within(SUM)}"
+    return _head(p, loop, lower.text, f"{condition} && {runs}" if runs else condition)
+
+
+def _head(p: StatementPrinter, loop: Loop | HostLoop, lower: str, condition: str) -> str:
+    name = loop.iname
     counter = p.expressions.counter_type_of(name)
     step = f"++{name}" if loop.step == 1 else f"{name} += {loop.step}"
-    condition = f"{name} {compared} {upper.within(SUM)}"
-    return f"for ({counter} {name} = {lower.text}; {condition}; {step})"
+    return f"for ({counter} {name} = {lower}; {condition}; {step})"
 
 
 def _comparison(upper: ex.Expression) -> tuple[str, ex.Expression]:

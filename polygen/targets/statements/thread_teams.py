@@ -32,6 +32,9 @@ def _parallel(host: Sequence[HostNode], is_index: Callable[[str], bool]) -> Iter
     for node in host:
         if isinstance(node, HostLoop):
             names = walk.free_variables(node.lower) | walk.free_variables(node.upper)
+            if node.runs is not None:  # one thread may change the flag before another asks it
+                yield None
+                continue
             yield from _parallel(node.body, is_index) if all(map(is_index, names)) else (None,)
         elif not is_serial(node):
             yield from _in_block(node.body, is_index)

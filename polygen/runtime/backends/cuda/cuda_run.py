@@ -150,7 +150,7 @@ class CudaRun:
             if note is not None:
                 self._run_timed(stream, note)
             elif not self._graphs.run(stream, bytes(self._passed.buffer)):
-                for step in self._script.steps():
+                for step in self._script.steps(self._asking(stream)):
                     self._start(step, stream)
         finally:
             if self._sizes:
@@ -159,8 +159,24 @@ class CudaRun:
 
     def _run_timed(self, stream: int, note: RecordedCall) -> None:
         watch = Stopwatch(stream)
-        for step in self._script.steps():
+        for step in self._script.steps(self._asking(stream)):
             note.add(step.function.name, watch.timed(partial(self._start, step, stream)))
+
+    def _asking(self, stream: int) -> Callable[[str], bool]:
+        """Return what tells whether a flag is set, behind what is on a stream; all are 0 now."""
+        flags = sorted(self._script.flags)
+        for name in flags:
+            self._driver.clear(self._memory[name].address, self._sizes[name], stream)
+        read = {name: (ctypes.c_char * self._sizes[name])() for name in flags}
+
+        def is_set(name: str) -> bool:
+            size, place = self._sizes[name], read[name]
+            address = self._memory[name].address
+            self._driver.copy(ctypes.addressof(place), address, size, stream, to_host=True)
+            self._driver.wait(stream)
+            return any(place.raw)
+
+        return is_set
 
     def _allocate(self) -> None:
         """Allocate temporaries, which are kept for the next call; few programs keep theirs."""
@@ -190,7 +206,20 @@ class CudaRun:
                 self._lock.release()
 
     def _run_recorded(self, stream: int, note: RecordedCall | None = None) -> None:
-        """Put everything into a graph that the user makes, with temporaries of its own."""
+        """Put everything into a graph that the user makes, with temporaries of its own.
+
+        Raises:
+            LaunchFailed: if a loop on the host asks a flag, which has no value yet.
+        """
+        if self._script.flags:
+            raise LaunchFailed(
+                f"kernel '{self._name}' is called while a graph is made of its stream, and a loop "
+                f"in it ends where '{min(self._script.flags)}' is 0: the host asks that between "
+                "launches",
+                where=caller_location(),
+                remedy="call it outside of the graph, or bound the loop, and leave out its "
+                "condition",
+            )
         for name, address in self._of_graphs.on(stream).items():
             self._places[name].value = address
         for step in self._script.steps():

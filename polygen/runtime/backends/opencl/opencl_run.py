@@ -10,6 +10,8 @@ from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from polygen.errors import InternalError, LaunchFailed, OutOfMemory
 from polygen.ir.array import TemporaryVariable, ValueArg
 from polygen.runtime.arrays.global_temporaries import bytes_of, out_of_memory
@@ -51,6 +53,7 @@ class Run:
         self._called, program = called, called.program
         self._enqueue = cl.enqueue_nd_range_kernel
         self._enqueue_marker = cl.enqueue_marker
+        self._copy, self._fill = cl.enqueue_copy, cl.enqueue_fill_buffer
         self._error = cl.Error
         self._queue = queue
         self._lock = threading.Lock()
@@ -152,8 +155,13 @@ class Run:
         for launch in self._launches.values():
             for index, name in launch.temporaries:
                 launch.kernel.set_arg(index, buffers[name])
+        wait = self._cleared(queue, wait)
+
+        def is_set(name: str) -> bool:
+            return self._is_set(queue, name, wait)
+
         new, clocks = set(self._launches), Clocks()
-        for step in self._script.steps():
+        for step in self._script.steps(is_set):
             name = step.function.name
             launch = self._launches[name]
             for (index, to_type), (_, value) in zip(launch.looped, step.loops, strict=True):
@@ -167,6 +175,22 @@ class Run:
             event = self._enqueue_marker(queue, wait_for=wait)
         self._last = [event]
         return event
+
+    def _cleared(self, queue: Queue, wait: list[Any]) -> list[Any]:
+        """Set the flags of loops to 0, after some events; return what to wait for then."""
+        for name in self._script.flags:
+            buffer = self._buffers[name]
+            done = self._fill(queue, buffer, np.int8(0), 0, buffer.size, wait)
+            wait = [done] if self._chained else []
+        return wait
+
+    def _is_set(self, queue: Queue, name: str, wait: list[Any]) -> bool:
+        """Tell whether a flag is set, once some events are over, and what is on a queue."""
+        dtype = self._temporaries[name].dtype
+        assert dtype is not None
+        found = np.empty(1, dtype)
+        self._copy(queue, found, self._buffers[name], wait_for=wait, is_blocking=True)
+        return bool(found[0])
 
     def _allocate(self) -> None:
         """Allocate temporaries, which are kept for the next call; few programs keep theirs.
