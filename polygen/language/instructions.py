@@ -355,12 +355,11 @@ def _as_statement(insn: Instruction) -> Statement:
         )
     if isinstance(insn, CInstruction):
         insn = without_texts(insn)
-    is_call = isinstance(insn, KernelCall) and not isinstance(insn, LibraryCall)
     insn = insn.map_expressions(lambda node: readable(node, f"instruction '{insn.id}'"))
     return Statement(
         assignees=insn.results if isinstance(insn, KernelCall) else insn.assignees,
         values=_values(insn),
-        call=insn.function if is_call else "",
+        call=_called(insn),
         library=library_of(insn) if isinstance(insn, LibraryCall) else None,
         verbatim=_verbatim(insn),
         id=insn.id,
@@ -379,6 +378,13 @@ def _as_statement(insn: Instruction) -> Statement:
         line=show_instruction(insn, tuple(sorted(insn.within_inames))),
         mark=mark_of(insn),
     )
+
+
+def _called(insn: Instruction) -> str:
+    """Return the name of the kernel that an instruction calls, or an empty one."""
+    if isinstance(insn, LibraryCall) or not isinstance(insn, KernelCall):
+        return ""
+    return insn.function
 
 
 def _values(insn: Instruction) -> tuple[Expression, ...]:

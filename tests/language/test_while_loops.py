@@ -112,7 +112,7 @@ def test_without_an_order_instructions_follow_what_the_loop_asks() -> None:
 
 
 def test_several_texts_may_hold_one_loop() -> None:
-    parts: list[Part] = ["for t while x[0] > 1", "x[0] = x[0]/2", "end"]
+    parts = ["for t while x[0] > 1", "x[0] = x[0]/2", "end"]
     assert pg.make_kernel(OPEN, parts) == pg.make_kernel(OPEN, "\n".join(parts))
 
 
