@@ -29,18 +29,23 @@ def with_slots(program: Program) -> str:
     ::
 
         typedef union { long i; unsigned long u; double d; void *p; } pg_slot;
-        void pg_from_slots(const pg_slot *pg_s);
-        void pg_from_slots(const pg_slot *pg_s) { add((void *)pg_s[0].p, (int)pg_s[1].i); }
+        void add_from_slots(const pg_slot *pg_s);
+        void add_from_slots(const pg_slot *pg_s) { add(pg_s[0].p, (int)pg_s[1].i); }
     """
     if not has_slots(program):
         return program.source
     values = [_from_slot(k, arg) for k, arg in enumerate(program.arguments)]
-    head = "void pg_from_slots(const pg_slot *pg_s)"
+    head = f"void {slots_function(program)}(const pg_slot *pg_s)"
     return (
         f"{program.source}\n"
         "typedef union { long i; unsigned long u; double d; void *p; } pg_slot;\n"
         f"{head};\n{head} {{ {program.loop_program.name}({', '.join(values)}); }}\n"
     )
+
+
+def slots_function(program: Program) -> str:
+    """Return the name of the function that takes all arguments of a program from slots."""
+    return f"{program.loop_program.name}_from_slots"
 
 
 def _from_slot(k: int, argument: Any) -> str:

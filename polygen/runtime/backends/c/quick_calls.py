@@ -31,7 +31,7 @@ from polygen.runtime.arrays.separate_arrays import passed_arguments
 from polygen.runtime.backends.backend import QuickCall
 from polygen.runtime.backends.c.c_compiler import load_library
 from polygen.runtime.backends.c.c_wrapper import c_writer
-from polygen.runtime.backends.c.call_slots import MOST_SLOTS, has_slots
+from polygen.runtime.backends.c.call_slots import MOST_SLOTS, has_slots, slots_function
 from polygen.runtime.calls.arguments import Form
 from polygen.runtime.calls.awaited_events import FINISHED
 from polygen.targets.programs.program import Program
@@ -60,7 +60,7 @@ def quick_call(
     make = _helper()
     if make is None:
         return None
-    address = ctypes.cast(library["pg_from_slots"], ctypes.c_void_p).value
+    address = ctypes.cast(library[slots_function(program)], ctypes.c_void_p).value
     slots = {arg.name: k for k, arg in enumerate(program.arguments)}
     new = [(plan[f"pg_new_{a.name}"], slots[a.name], _before(plan, a)) for a in form.allocated]
     arguments = tuple([_argument(form, name, slots, plan, values[name]) for name in form.passed])
