@@ -34,7 +34,7 @@ from polygen.analysis.pairs.instance_pairs import (
 from polygen.analysis.pairs.iteration_local import apart, common_inames, passes_nothing
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
-from polygen.ir.domain import project_out
+from polygen.ir.domain import flat_names, project_out
 from polygen.ir.kernel import Kernel
 
 _PARAM = isl.dim_type.param
@@ -253,7 +253,8 @@ def _after_same(kernel: Kernel, read: Access, write: Access, a: Source, b: Sourc
         return first.intersect(renamed(second, kernel.inames)).params()
     later = _with_suffix(kernel, b.pairs, "", _LATER)
     pairs = a.pairs.intersect(later)
-    pairs = project_out(pairs, [i + OTHER for i in kernel.inames])
+    seconds = [n for n in flat_names(pairs) if n.endswith(OTHER)]
+    pairs = project_out(pairs, [n for n in seconds if n.removesuffix(OTHER) in kernel.home_domains])
     return _with_suffix(kernel, pairs, _LATER, OTHER)
 
 
@@ -267,8 +268,8 @@ def _swapped(kernel: Kernel, pairs: isl.Set) -> isl.Set:
 
 
 def _with_suffix(kernel: Kernel, flat: isl.Set, old: str, new: str) -> isl.Set:
-    for iname in kernel.inames:
-        position = flat.find_dim_by_name(_PARAM, iname + old)
-        if position >= 0:
+    for position, name in enumerate(flat_names(flat)):
+        iname = name.removesuffix(old)
+        if name.endswith(old) and iname in kernel.home_domains:
             flat = flat.set_dim_name(_PARAM, position, iname + new)
     return flat
