@@ -101,7 +101,7 @@ LINEAR: dict[str, tuple[Callable[[int], Kernel], Callable[[Kernel], object]]] = 
     "find_schedule, C": (lambda n: stencils(n).copy(target="c"), pg.find_schedule),
     "find_schedule, CUDA": (lambda n: stencils(n).copy(target="cuda"), pg.find_schedule),
     "code in C": (stencils, lambda knl: pg.generate_code(knl, "c")),
-    "code in CUDA": (rows, lambda knl: pg.generate_code(knl, "cuda")),
+    "code in CUDA": (lambda n: rows(3 * n), lambda knl: pg.generate_code(knl, "cuda")),
     "code in C behind a step": (
         lambda n: _tagged(stencils(n)),
         lambda knl: pg.generate_code(knl, "c"),
