@@ -29,6 +29,7 @@ class NeededGuards:
         self._found: dict[tuple[object, ...], tuple[Condition, ...]] = {}
         self._tied: dict[tuple[object, ...], bool] = {}
         self._constraints: dict[int, Sequence[tuple[frozenset[str], ex.Comparison]] | None] = {}
+        self._about_names: dict[int, frozenset[str]] = {}
         self._kept_alive: list[isl.Set] = []  # sets that are keys by their identity
 
     def of(
@@ -79,8 +80,7 @@ class NeededGuards:
         A launch of many nests has many inames on one axis: isl's time grows with all of them.
         """
         mine = {n for n in flat_names(needed) if n in self._inames}
-        others = [n for n in flat_names(known) if n not in mine and n in self._inames]
-        if len(others) <= _MANY:
+        if len(self._names(known) - mine) <= _MANY:
             return known
         forms = self._forms(known)
         if forms is None:
@@ -88,6 +88,14 @@ class NeededGuards:
         connected = _connected([about for about, _ in forms], frozenset(mine))
         found = (condition_set(condition) for about, condition in forms if about <= connected)
         return reduce(intersection, (f for f in found if f is not None), universe())
+
+    def _names(self, known: isl.Set) -> frozenset[str]:
+        """Return the inames that a set is about."""
+        if id(known) not in self._about_names:
+            self._kept_alive.append(known)
+            names = frozenset(n for n in flat_names(known) if n in self._inames)
+            self._about_names[id(known)] = names
+        return self._about_names[id(known)]
 
     def _forms(self, known: isl.Set) -> Sequence[tuple[frozenset[str], ex.Comparison]] | None:
         """Return the constraints of a set, each with the inames in it; None if it is no polyhedron.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import polygen as pg
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
@@ -149,3 +151,22 @@ def test_one_iteration_of_a_grid_needs_one_guard_in_loops_too() -> None:
     knl = split("i", 16, outer_tag="g.0", inner_tag="l.0")(_doubled())
     for model in Model:
         assert _conditions(lowered(knl, model)) == ["16*i_outer + i_inner < n"]
+
+
+def test_many_loops_of_other_lengths_on_one_axis() -> None:
+    """Each is asked for its own length alone, among many: isl is asked about that loop alone."""
+    count, lengths = 20, (9, 0, 14)
+    knl = pg.make_kernel(
+        [f"{{ [i{k}]: 0<=i{k}<n{k % 3} }}" for k in range(count)],
+        "\n".join(f"out{k}[i{k}] = {k} + i{k}" for k in range(count)),
+        [*(pg.GlobalArg(f"out{k}", "int32", shape="size") for k in range(count)), "..."],
+        assumptions="n0 <= size and n1 <= size and n2 <= size",
+        target="c",
+    )
+    knl = pg.tag_inames(knl, {f"i{k}": "g.0" for k in range(count)})
+    assert len(launches(lowered(knl))) == 1
+    given = {f"out{k}": np.full(20, -1, "int32") for k in range(count)}
+    knl(**given, **{f"n{k}": length for k, length in enumerate(lengths)})
+    i = np.arange(20)
+    for k in range(count):
+        np.testing.assert_array_equal(given[f"out{k}"], np.where(i < lengths[k % 3], k + i, -1))

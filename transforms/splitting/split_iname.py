@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias, cast
 
 import islpy as isl
 
+from polygen.analysis.access.instance_map import is_apart
 from polygen.analysis.integers.isl_affine import to_val
 from polygen.errors import TagConflict
 from polygen.ir import expression as ex
@@ -143,6 +144,8 @@ def in_two(
     parts = {iname: (outer, inner)}
 
     def rewrite(insn: Instruction) -> Instruction:
+        if is_apart(insn, parts):
+            return insn
         if iname in insn.reduction_inames:
             insn = insn.map_expressions(lambda e: _split_reductions(e, parts))
         insn = insn.map_expressions(lambda e: walk.substitute(e, {iname: old_value}))

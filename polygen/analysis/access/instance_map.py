@@ -9,7 +9,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Instruction, identical
+from polygen.ir.instruction import Assignment, Instruction, identical
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,16 @@ def mentioned(
     return tuple(found)
 
 
+def is_apart(insn: Instruction, inames: Iterable[str]) -> bool:
+    """Tell whether it is plain that an instruction has nothing to do with some inames."""
+    return (
+        isinstance(insn, Assignment)
+        and insn.within_inames.isdisjoint(inames)
+        and insn.reduction_inames.isdisjoint(inames)
+        and not insn.invocations
+    )
+
+
 def instruction_at(
     insn: Instruction, values: Mapping[str, Expression], known: Sequence[str]
 ) -> Instruction:
@@ -72,6 +82,8 @@ def instruction_at(
             that is not mentioned is itself.
         known: the inames of the new kernel.
     """
+    if is_apart(insn, values):
+        return insn
     around = insn.within_inames
     moved = insn.map_expressions(lambda e: at_new_instance(e, around, values, known))
     return moved.copy(within_inames=frozenset(mentioned(around, values, known)))

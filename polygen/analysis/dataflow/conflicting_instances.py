@@ -14,7 +14,7 @@ import islpy as isl
 
 from polygen.analysis.access.accesses import Access, touched
 from polygen.analysis.access.instance_map import UNMOVED
-from polygen.analysis.access.storage_copies import same_copy
+from polygen.analysis.access.storage_copies import lanes_of, same_copy
 from polygen.analysis.dataflow.outermost_nests import accesses_in, written_in
 from polygen.analysis.dataflow.read_sources import Source, sources
 from polygen.analysis.integers.known_facts import known_parameters
@@ -33,8 +33,8 @@ from polygen.analysis.pairs.instance_pairs import (
 )
 from polygen.analysis.pairs.iteration_local import apart, common_inames, passes_nothing
 from polygen.ir import expression as ex
-from polygen.ir.array import GlobalArg, TemporaryVariable
-from polygen.ir.domain import project_out
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.domain import flat_names, project_out
 from polygen.ir.kernel import Kernel
 
 _PARAM = isl.dim_type.param
@@ -171,12 +171,12 @@ def _frame(kernel: Kernel, name: str) -> frozenset[str]:
 
 
 def _direct(kernel: Kernel, name: str, nest: int | None) -> Iterator[Related]:
-    every = list(_touching(kernel, name, nest))
-    known = _last_writes(kernel, name, nest) if _is_overwritten(kernel, every) else None
+    known = _last_writes(kernel, name, nest) if _is_overwritten(kernel, name, nest) else None
     if known is None:
-        yield from every
+        yield from _touching(kernel, name, nest)
         return
-    yield from (r for r in every if not r.certain)
+    if not _is_certain(kernel, name, nest):
+        yield from (r for r in _touching(kernel, name, nest) if not r.certain)
     writes = {(a.insn_id, a.reference.index): a for a in known if a.is_write and a.reference}
     for access, found in known.items():
         for source in found:
@@ -188,14 +188,22 @@ def _direct(kernel: Kernel, name: str, nest: int | None) -> Iterator[Related]:
     yield from _next_writes(kernel, known)
 
 
-def _is_overwritten(kernel: Kernel, every: Iterable[Related]) -> bool:
+def _is_overwritten(kernel: Kernel, name: str, nest: int | None) -> bool:
     """Tell whether any element is written twice: if none is, nothing is ever in between."""
+    writes = [a for a in _accesses(kernel, name, nest) if a.is_write]
     return any(
-        not piece_set(related.pairs, piece).is_empty()
-        for related in every
-        if related.kind == "output"
-        for piece in moments(kernel).before(related.first, related.second)
+        not piece_set(_related(kernel, a, b).pairs, piece).is_empty()
+        for a, b in product(writes, writes)
+        if in_conflict(kernel, a, b) and _may_come_first(kernel, a, b)
+        for piece in moments(kernel).before(a, b)
     )
+
+
+def _is_certain(kernel: Kernel, name: str, nest: int | None) -> bool:
+    """Tell whether data has no say in which elements of which copy of a variable are touched."""
+    if kernel.address_space(name) is not AddressSpace.GLOBAL or lanes_of(kernel, name):
+        return False
+    return all(a.exact for a in _accesses(kernel, name, nest))
 
 
 def _last_writes(
@@ -218,18 +226,22 @@ def _last_writes(
 
 def _next_writes(kernel: Kernel, known: dict[Access, tuple[Source, ...]]) -> Iterator[Related]:
     """Yield reads with the next write of what they read: both come after the same last write."""
-    reads = [a for a in known if not a.is_write]
-    writes = [a for a in known if a.is_write]
-    for read, write in product(reads, writes):
-        found = [
-            _after_same(kernel, read, write, a, b)
-            for a, b in product(known[read], known[write])
-            if (a.writer, a.position) == (b.writer, b.position)
-        ]
-        if found:
+    numbers = {a: number for number, a in enumerate(known)}
+    after: dict[tuple[str | None, int], list[tuple[Access, Source]]] = {}
+    for access, found in known.items():
+        for source in found if access.is_write else ():
+            after.setdefault((source.writer, source.position), []).append((access, source))
+    for read, found in known.items():
+        if read.is_write:
+            continue
+        pairs_of: dict[Access, list[isl.Set]] = {}
+        for a in found:
+            for write, b in after.get((a.writer, a.position), ()):
+                pairs_of.setdefault(write, []).append(_after_same(kernel, read, write, a, b))
+        for write in sorted(pairs_of, key=numbers.__getitem__):
             # One write may be in several copies, of which the two have others.
             copy = same_copy(kernel, (read.insn_id, write.insn_id), read.name, UNMOVED)
-            pairs = reduce(isl.Set.union, found).intersect(copy.possible)
+            pairs = reduce(isl.Set.union, pairs_of[write]).intersect(copy.possible)
             yield Related(read, write, pairs, copy.certain)
 
 
@@ -241,7 +253,8 @@ def _after_same(kernel: Kernel, read: Access, write: Access, a: Source, b: Sourc
         return first.intersect(renamed(second, kernel.inames)).params()
     later = _with_suffix(kernel, b.pairs, "", _LATER)
     pairs = a.pairs.intersect(later)
-    pairs = project_out(pairs, [i + OTHER for i in kernel.inames])
+    seconds = [n for n in flat_names(pairs) if n.endswith(OTHER)]
+    pairs = project_out(pairs, [n for n in seconds if n.removesuffix(OTHER) in kernel.home_domains])
     return _with_suffix(kernel, pairs, _LATER, OTHER)
 
 
@@ -255,8 +268,8 @@ def _swapped(kernel: Kernel, pairs: isl.Set) -> isl.Set:
 
 
 def _with_suffix(kernel: Kernel, flat: isl.Set, old: str, new: str) -> isl.Set:
-    for iname in kernel.inames:
-        position = flat.find_dim_by_name(_PARAM, iname + old)
-        if position >= 0:
+    for position, name in enumerate(flat_names(flat)):
+        iname = name.removesuffix(old)
+        if name.endswith(old) and iname in kernel.home_domains:
             flat = flat.set_dim_name(_PARAM, position, iname + new)
     return flat

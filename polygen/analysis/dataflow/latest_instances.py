@@ -30,6 +30,8 @@ class Timed:
         inames: those of the instances, in order.
         row: the numbers and inames that are the time of an instance.
         position: which of the instruction's assignees the elements are, if it writes them.
+        written: all elements that it writes; one object for all writers of the same ones.  None if
+            nobody asks for it.
     """
 
     insn_id: str
@@ -38,6 +40,7 @@ class Timed:
     inames: Sequence[str]
     row: Sequence[str]
     position: int = 0
+    written: isl.Set | None = None
 
     def time(self, columns: Sequence[int]) -> isl.Map:
         """Return the map from instances to some columns of their time."""

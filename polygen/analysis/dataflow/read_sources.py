@@ -26,6 +26,7 @@ from polygen.analysis.access.storage_copies import FIRST, Axis, axes, first_of
 from polygen.analysis.dataflow.last_write import write_in_iteration
 from polygen.analysis.dataflow.latest_instances import Timed, last_writes
 from polygen.analysis.dataflow.outermost_nests import writers_in
+from polygen.analysis.dataflow.possible_writers import possible_writers, with_written
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.reduction_statements import places
 from polygen.analysis.pairs.instance_pairs import users
@@ -107,7 +108,7 @@ def _searched(
     inames = sorted(reference.inames)
     row = _row(kernel, place, inames, is_write=False)
     reader = Timed(reference.insn.id, _map(relation, inames, "R"), "R", inames, row)
-    return tuple(_flow(reader, writers))
+    return tuple(_flow(reader, possible_writers(reader, writers)))
 
 
 def element_names(kernel: Kernel, name: str) -> tuple[str, ...]:
@@ -141,7 +142,8 @@ def _searched_at_the_end(
     relation = isl.Map(f"{{ R[{text}] -> [{text}] }}").intersect_params(kernel.assumptions.flat)
     last = max((int(place[0]) for place in places(kernel).of.values()), default=0)
     row = [str(last + 1)] + ["0"] * (_width(kernel) - 1)
-    return tuple(_flow(Timed("", relation, "R", inames, row), writers))
+    reader = Timed("", relation, "R", inames, row)
+    return tuple(_flow(reader, possible_writers(reader, writers)))
 
 
 def _flow(reader: Timed, writers: Sequence[Timed]) -> Iterator[Source]:
@@ -202,7 +204,7 @@ def _timed(
             row = _row(kernel, place, inames, is_write=True)
             elements = _map(relation, inames, label)
             found.append(Timed(insn.id, elements, label, inames, row, position))
-    return tuple(found)
+    return with_written(found)
 
 
 @per_kernel

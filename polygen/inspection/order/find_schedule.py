@@ -133,6 +133,7 @@ class _Row:
 class _Finder:
     def __init__(self, kernel: Kernel, tile_size: int, *, on_grid: bool) -> None:
         self._kernel = kernel  # as the steps make it
+        self._start = kernel.expanded  # dependences of a nest are those that it had
         self._size = tile_size
         self._on_grid = on_grid
         self.steps: list[Step] = []
@@ -220,9 +221,8 @@ class _Finder:
         """
         space = domain.get_space().map_from_set()
         found = isl.Map.empty(space)
-        kernel = self._kernel.expanded
-        nest = nest_of(kernel, inames[0])
-        for dependence in () if nest is None else dependences_in(kernel, nest, memory=True):
+        nest = nest_of(self._start, inames[0])
+        for dependence in () if nest is None else dependences_in(self._start, nest, memory=True):
             if set(inames) <= set(dependence.loops):
                 found = found.union(_between(_in_one(dependence.relation, outside), inames))
         same = isl.Map.identity(space)

@@ -145,12 +145,12 @@ def test_all_pairs_say_the_same_of_random_steps(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = _compared(monkeypatch)
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 10):
         knl, choices = random_kernel(seed), random.Random(seed)
         for _ in range(6):
             knl = _tried(random_step(knl, choices), knl)
-    assert seen.count(True) > 20
-    assert seen.count(False) > 5
+    assert seen.count(True) > 10
+    assert seen.count(False) > 2
 
 
 @pytest.mark.more
