@@ -39,6 +39,7 @@ from polygen.transforms.splitting.pad_iname import pad_iname
 from polygen.transforms.splitting.split_iname import split_iname
 
 _LARGE = 64  # bytes of vectors of which there are twice as many registers
+_ROWS, _COLUMNS, _DEPTH = 192, 480, 768  # of a block; the last one in bytes
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,10 @@ class Blocks:
         less than the smallest stacks that threads have.
         """
         lanes = max(1, vector_bytes // dtype.itemsize)
-        width = lanes * (4 if vector_bytes >= _LARGE else 2)
-        return Blocks(
-            6, lanes, width, 192, 512 * 8 // max(8, dtype.itemsize), 768 // dtype.itemsize
-        )
+        height, vectors = (8, 3) if vector_bytes >= _LARGE else (6, 2)
+        width = lanes * vectors
+        columns = width * max(1, _COLUMNS // width)
+        return Blocks(height, lanes, width, _ROWS, columns, max(1, _DEPTH // dtype.itemsize))
 
 
 def packed(kernel: Kernel, product: Product, blocks: Blocks) -> Kernel:
