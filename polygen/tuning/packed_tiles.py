@@ -199,7 +199,7 @@ class _Packing:
     def _extracted(self) -> list[tuple[str, Expression]]:
         """Make rules of both factors; return their names, and what they stand for."""
         names = self._names
-        value = self.kernel.assignment(self._add).expression
+        (value,) = self.kernel.assignment(self._add).values
         factors = next(
             node.children
             for node in walk.subexpressions(value)
@@ -215,9 +215,9 @@ class _Packing:
                 self._name(f"{like}_{what}", f"{like}_{what}") for what in ("tile", "near", "depth")
             ]
             loops = (names[tile], names[inner], names["near"])
-            template = walk.substitute(
-                node, {old: ex.Variable(new) for old, new in zip(loops, parameters, strict=True)}
-            )
+            new = {o: ex.Variable(n) for o, n in zip(loops, parameters, strict=True)}
+            template = walk.substitute(node, new)
+            assert isinstance(template, ex.ExpressionNode)
             rule = self.kernel.new_name(like)
             self.kernel = extract_subst(self.kernel, rule, template, parameters, self._add)
             found.append((rule, template))
@@ -258,7 +258,7 @@ class _Packing:
         for part in walk.subexpressions(node):
             if isinstance(part, ex.If) and isinstance(part.condition, ex.Comparison):
                 full = walk.substitute(part.condition, {inner: last})
-                if full != part.condition:
+                if full != part.condition and isinstance(full, ex.ExpressionNode):
                     self.kernel = index_set_split(self.kernel, full)
                 return
 
@@ -277,10 +277,11 @@ class _Packing:
                 "right_near",
                 "panel",
                 "tile",
+                "lane",
                 "row_clear",
                 "part_clear",
             ),
-            *("near", "row", "part", "row_flush", "part_flush", "lane"),
+            *("near", "row", "part", "row_flush", "part_flush"),
             *("tile_store", "row_store", "panel_store", "column_store"),
         ]
         self.kernel = prioritize_loops(self.kernel, [names[what] for what in order])
