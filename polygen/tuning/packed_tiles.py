@@ -127,8 +127,12 @@ class _Packing:
     def __init__(self, kernel: Kernel, product: Product, blocks: Blocks) -> None:
         self.kernel, self._product, self._blocks = kernel, product, blocks
         self._names: dict[str, str] = {}
+        # What decides that the order of loops does not matter, takes longer than to say it.
+        loops = (product.rows, product.columns, product.depth)
+        self.kernel = prioritize_loops(self.kernel, loops)
         self._in_stages()
         self._in_tiles()
+        self._nest("rows", "columns", "panel", "tile", "row", "column", "block", "near")
         self._with_sums_kept()
         self._with_operands_packed()
         self._in_order()
@@ -185,10 +189,14 @@ class _Packing:
             self._name(what, f"{self._product.columns}_{what}") for what in ("part", "lane")
         )
         self._split(self._names["column"], self._blocks.lanes, part, lane)
+        self._nest("rows", "columns", "block", "panel", "tile", "lane", "row", "part", "near")
         own = [self._names["row"], part, lane]
         self.kernel = privatize_temporaries_with_inames(self.kernel, own, [self._sum])
         for what, insn in (("clear", self._clear), ("flush", self._flush)):
             self._copy(("row", "part"), insn, what)
+
+    def _nest(self, *loops: str) -> None:
+        self.kernel = prioritize_loops(self.kernel, [self._names[what] for what in loops])
 
     def _copy(self, loops: Sequence[str], insn: str, suffix: str) -> None:
         """Give an instruction loops of its own."""
@@ -284,7 +292,7 @@ class _Packing:
             *("near", "row", "part", "row_flush", "part_flush"),
             *("tile_store", "row_store", "panel_store", "column_store"),
         ]
-        self.kernel = prioritize_loops(self.kernel, [names[what] for what in order])
+        self._nest(*order)
         unrolled = ("row", "part", "row_clear", "part_clear", "row_flush", "part_flush")
         tags = {names[what]: UnrollTag() for what in unrolled}
         groups = {names["rows"]: GroupTag(0), names["columns"]: GroupTag(1)}
