@@ -42,7 +42,10 @@ class NotValidated(PolygenWarning):
 
 
 class NotOptimized(PolygenWarning):
-    """A reduction, or a nest beside it, that `optimize_reductions` leaves as it is, and why."""
+    """A reduction, or a nest beside it, that is left as it is, and why.
+
+    `optimize_reductions` and `order_sums` warn of it.
+    """
 
 
 class SeveralLaunches(PolygenWarning):

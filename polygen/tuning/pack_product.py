@@ -59,7 +59,7 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     ... )
     >>> knl = pg.pack_product(pg.add_dtypes(knl, {"a, b": "float64"}), "c", vector_bytes=64)
     >>> [(t.name, t.shape) for t in knl.temporaries if "left" in t.name or "right" in t.name]
-    [('left_0', (32, 96, 6)), ('right_0', (16, 96, 32))]
+    [('left_0', (24, 96, 8)), ('right_0', (20, 96, 24))]
 
     Source: Goto, van de Geijn, Anatomy of high-performance matrix multiplication, TOMS 2008; Van
     Zee, van de Geijn, BLIS, TOMS 2015.

@@ -39,6 +39,7 @@ from polygen.transforms.splitting.pad_iname import pad_iname
 from polygen.transforms.splitting.split_iname import split_iname
 
 _LARGE = 64  # bytes of vectors of which there are twice as many registers
+_ROWS, _COLUMNS, _DEPTH = 192, 480, 768  # of a block; the last one in bytes
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,10 @@ class Blocks:
         less than the smallest stacks that threads have.
         """
         lanes = max(1, vector_bytes // dtype.itemsize)
-        width = lanes * (4 if vector_bytes >= _LARGE else 2)
-        return Blocks(
-            6, lanes, width, 192, 512 * 8 // max(8, dtype.itemsize), 768 // dtype.itemsize
-        )
+        height, vectors = (8, 3) if vector_bytes >= _LARGE else (6, 2)
+        width = lanes * vectors
+        columns = width * max(1, _COLUMNS // width)
+        return Blocks(height, lanes, width, _ROWS, columns, max(1, _DEPTH // dtype.itemsize))
 
 
 def packed(kernel: Kernel, product: Product, blocks: Blocks) -> Kernel:
@@ -126,8 +127,12 @@ class _Packing:
     def __init__(self, kernel: Kernel, product: Product, blocks: Blocks) -> None:
         self.kernel, self._product, self._blocks = kernel, product, blocks
         self._names: dict[str, str] = {}
+        # What decides that the order of loops does not matter, takes longer than to say it.
+        loops = (product.rows, product.columns, product.depth)
+        self.kernel = prioritize_loops(self.kernel, loops)
         self._in_stages()
         self._in_tiles()
+        self._nest("rows", "columns", "panel", "tile", "row", "column", "block", "near")
         self._with_sums_kept()
         self._with_operands_packed()
         self._in_order()
@@ -184,10 +189,14 @@ class _Packing:
             self._name(what, f"{self._product.columns}_{what}") for what in ("part", "lane")
         )
         self._split(self._names["column"], self._blocks.lanes, part, lane)
+        self._nest("rows", "columns", "block", "panel", "tile", "lane", "row", "part", "near")
         own = [self._names["row"], part, lane]
         self.kernel = privatize_temporaries_with_inames(self.kernel, own, [self._sum])
         for what, insn in (("clear", self._clear), ("flush", self._flush)):
             self._copy(("row", "part"), insn, what)
+
+    def _nest(self, *loops: str) -> None:
+        self.kernel = prioritize_loops(self.kernel, [self._names[what] for what in loops])
 
     def _copy(self, loops: Sequence[str], insn: str, suffix: str) -> None:
         """Give an instruction loops of its own."""
@@ -198,7 +207,7 @@ class _Packing:
     def _extracted(self) -> list[tuple[str, Expression]]:
         """Make rules of both factors; return their names, and what they stand for."""
         names = self._names
-        value = self.kernel.assignment(self._add).expression
+        (value,) = self.kernel.assignment(self._add).values
         factors = next(
             node.children
             for node in walk.subexpressions(value)
@@ -214,9 +223,9 @@ class _Packing:
                 self._name(f"{like}_{what}", f"{like}_{what}") for what in ("tile", "near", "depth")
             ]
             loops = (names[tile], names[inner], names["near"])
-            template = walk.substitute(
-                node, {old: ex.Variable(new) for old, new in zip(loops, parameters, strict=True)}
-            )
+            new = {o: ex.Variable(n) for o, n in zip(loops, parameters, strict=True)}
+            template = walk.substitute(node, new)
+            assert isinstance(template, ex.ExpressionNode)
             rule = self.kernel.new_name(like)
             self.kernel = extract_subst(self.kernel, rule, template, parameters, self._add)
             found.append((rule, template))
@@ -257,7 +266,7 @@ class _Packing:
         for part in walk.subexpressions(node):
             if isinstance(part, ex.If) and isinstance(part.condition, ex.Comparison):
                 full = walk.substitute(part.condition, {inner: last})
-                if full != part.condition:
+                if full != part.condition and isinstance(full, ex.ExpressionNode):
                     self.kernel = index_set_split(self.kernel, full)
                 return
 
@@ -276,13 +285,14 @@ class _Packing:
                 "right_near",
                 "panel",
                 "tile",
+                "lane",
                 "row_clear",
                 "part_clear",
             ),
-            *("near", "row", "part", "row_flush", "part_flush", "lane"),
+            *("near", "row", "part", "row_flush", "part_flush"),
             *("tile_store", "row_store", "panel_store", "column_store"),
         ]
-        self.kernel = prioritize_loops(self.kernel, [names[what] for what in order])
+        self._nest(*order)
         unrolled = ("row", "part", "row_clear", "part_clear", "row_flush", "part_flush")
         tags = {names[what]: UnrollTag() for what in unrolled}
         groups = {names["rows"]: GroupTag(0), names["columns"]: GroupTag(1)}

@@ -36,6 +36,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "plot_domain": ({"n": 4},),
     "report": ("report.html",),
     "optimize_reductions": (pg.Limits(1, 1),),
+    "pack_product": ("insn",),
     "rename_callable": ("f", "g"),
     "apply": ((),),
 }

@@ -144,6 +144,11 @@ def _interchange(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("interchange", tuple(inames[:2])) if inames else None
 
 
+def _joined(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 2)
+    return AnyStep("join_domains", (inames[:2],)) if inames else None
+
+
 def _tile(knl: Kernel, r: random.Random) -> AnyStep | None:
     inames = _together(knl, r, 2)
     if inames is None or len(knl.inames) > 7:
@@ -635,6 +640,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "shift": (_shift, 3),
     "skew": (_skew, 4),
     "interchange": (_interchange, 4),
+    "join_domains": (_joined, 1),
     "tile": (_tile, 3),
     "unroll_and_jam": (_jam, 3),
     "tag_inames as lanes": (_lanes, 4),

@@ -53,7 +53,7 @@ def loops(knl: Kernel) -> list[str]:
 
 def check_operations(types: Sequence[str], size: int, patch: pytest.MonkeyPatch) -> None:
     """Check all reductions of rows that lie side by side, in one loop over all of these."""
-    kernels: list[tuple[Kernel, Mapping[str, Any]]] = []
+    kernels: list[tuple[Kernel, dict[str, Any]]] = []
     for name in types:
         given, plain = arrays(name, size), rows(name, size)
         used = {n: np.asfortranarray(v) for n, v in given.items() if n in plain.variables}

@@ -51,7 +51,7 @@ def join_domains(kernel: Kernel, inames: Inames) -> Rearranged:
     homes = list(dict.fromkeys([kernel.home_domains[name] for name in names]))
     if len(homes) == 1:
         return Rearranged(kernel)
-    all_around = with_surrounding(kernel, names)
+    all_around = with_surrounding(kernel, [i for domain in homes for i in domain.inames])
     outer = domain_of(kernel, all_around - frozenset(names))
     points = domain_of(kernel, all_around).gist(outer).drop_unused_params()
     joined = Domain(unflatten(points, names))

@@ -1,0 +1,180 @@
+"""Products of packed matrices: sizes, types, layouts, and what is no product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import NotAProduct, NotPaddable, UnknownInstruction
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag
+from tests.oracle.cases import kernel as made
+from tests.properties.together import run_together
+
+DOMAIN = "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<d }"
+PLAIN = "c[i,j] = sum(k, a[i,k]*b[k,j])  {id=c}"
+# No block is full, one is, some are; nothing to add up, no result.
+SIZES = ((1, 1, 1), (8, 24, 96), (193, 31, 5), (9, 487, 3), (3, 5, 200), (2, 3, 0), (0, 3, 4))
+
+# What an instruction computes of a[i,k] and b[k,j], and of c as it was.
+FORMS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
+    PLAIN: lambda a, b, c: a @ b,
+    "c[i,j] = sum(k, b[k,j]*a[i,k])  {id=c}": lambda a, b, c: a @ b,
+    "c[i,j] = 2*sum(k, a[i,k]*b[k,j]) - 3*c[i,j]  {id=c}": lambda a, b, c: 2 * (a @ b) - 3 * c,
+    "c[i,j] = sum(k, 2*a[i,k]*(b[k,j] + 1))  {id=c}": lambda a, b, c: 2 * (a @ (b + 1)),
+    "c[i,j] = sum(k, a[i,k]*b[k,j])  {id=c, if=c[i,j] > 0}": (
+        lambda a, b, c: np.where(c > 0, a @ b, c)
+    ),
+}
+
+
+def product(text: str = PLAIN, dtype: str = "float64", domain: str = DOMAIN) -> Kernel:
+    knl = made(domain, text, target="c")
+    return pg.add_dtypes(knl, {name: dtype for name in "abc" if name in knl.variables})
+
+
+def arguments(sizes: Sequence[int], dtype: str) -> dict[str, Any]:
+    """Return matrices of small integers, whose products are exact."""
+    n, m, d = sizes
+    rng = np.random.default_rng(sum(sizes))
+    shapes = {"a": (n, d), "b": (d, m), "c": (n, m)}
+    return {name: rng.integers(-9, 9, size=s).astype(dtype) for name, s in shapes.items()}
+
+
+def test_sizes() -> None:
+    run = pg.pack_product(product(), "c").executor("c")
+    for sizes in SIZES:
+        given = arguments(sizes, "float64")
+        run(**given)
+        np.testing.assert_array_equal(given["c"], given["a"] @ given["b"])
+
+
+def check_forms(
+    cases: Sequence[tuple[str, str, int]], patch: pytest.MonkeyPatch, sizes: Sequence[int]
+) -> None:
+    """Compare forms with NumPy, each with a type and the size of vectors."""
+    given = [arguments(sizes, dtype) for _, dtype, _ in cases]
+    kernels = [
+        pg.pack_product(product(text, dtype), "c", vector_bytes=size) for text, dtype, size in cases
+    ]
+    results = run_together(list(zip(kernels, given, strict=True)), "c", patch, ())
+    for (text, dtype, _), each, found in zip(cases, given, results, strict=True):
+        assert found is not None
+        expected = FORMS[text](each["a"], each["b"], each["c"])
+        np.testing.assert_array_equal(found["c"], expected, err_msg=f"{text} {dtype}")
+
+
+def test_types_and_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, swapped, updated, *_ = FORMS
+    cases = [(swapped, "float32", 64), (updated, "float64", 32)]
+    check_forms(cases, monkeypatch, (13, 55, 200))
+
+
+@pytest.mark.more
+def test_all_types_and_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    types = ("float32", "float64", "int64")
+    cases = [(text, dtype, size) for text in FORMS for dtype in types for size in (16, 32, 64)]
+    check_forms(cases, monkeypatch, (201, 55, 100))
+    check_forms(cases, monkeypatch, (7, 497, 3))
+
+
+@pytest.mark.parametrize("layout", ["N1,N0", pytest.param("N0,N1", marks=pytest.mark.more)])
+def test_layouts(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The left matrix, transposed, and all arrays with their columns side by side."""
+    text = "c[i,j] = sum(k, a[k,i]*b[k,j])  {id=c}"
+    knl = pg.pack_product(pg.tag_array_axes(product(text), "a, b, c", layout), "c")
+    given = arguments((35, 29, 100), "float64")
+    order: Any = "F" if layout == "N0,N1" else "C"
+    passed = {n: np.array(v.T if n == "a" else v, order=order) for n, v in given.items()}
+    (found,) = run_together([(knl, passed)], "c", monkeypatch, ())
+    assert found is not None
+    np.testing.assert_array_equal(found["c"], given["a"] @ given["b"])
+
+
+@pytest.mark.more
+def test_sizes_that_are_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where tiles fit, nothing is padded."""
+    kernels: list[tuple[Kernel, dict[str, Any]]] = []
+    for rows in (16, 17):
+        sizes = (rows, 48, 96)
+        knl = pg.fix_parameters(product(), **dict(zip("nmd", sizes, strict=True)))
+        knl = pg.pack_product(knl, "c", vector_bytes=64)
+        assert ("if(" in str(knl)) == (rows == 17)
+        kernels.append((knl, arguments(sizes, "float64")))
+    results = run_together(kernels, "c", monkeypatch, ())
+    for (_, given), found in zip(kernels, results, strict=True):
+        assert found is not None
+        np.testing.assert_array_equal(found["c"], given["a"] @ given["b"])
+
+
+def test_loops_of_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{PLAIN}\ne[i,j] = 2*c[i,j]\nf[k] = 3*b[k,0]"
+    knl = pg.pack_product(product(text), "c")
+    given = arguments((9, 5, 7), "float64")
+    outputs = {"e": np.zeros((9, 5)), "f": np.zeros(7)}
+    (found,) = run_together([(knl, given | outputs)], "c", monkeypatch, ())
+    assert found is not None
+    np.testing.assert_array_equal(found["e"], 2 * (given["a"] @ given["b"]))
+    np.testing.assert_array_equal(found["f"], 3 * given["b"][:, 0])
+
+
+@pytest.mark.more
+def test_a_product_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    knl = pg.add_dtypes(
+        made("{ [i,j,k]: 0<=i,j<n and 0<=k<d }", "c[i,j] = sum(k, a[i,k]*a[j,k])", target="c"),
+        {"a": "float64"},
+    )
+    a = arguments((29, 1, 100), "float64")["a"]
+    call = {"a": a, "c": np.zeros((29, 29))}
+    (found,) = run_together([(pg.pack_product(knl, "insn"), call)], "c", monkeypatch, ())
+    assert found is not None
+    np.testing.assert_array_equal(found["c"], a @ a.T)
+
+
+def test_what_is_made() -> None:
+    """Blocks are on threads; the sums of a tile take 24 of 32 registers; stacks have room."""
+    knl = pg.pack_product(product(), "c", vector_bytes=64)
+    assert [i for i, tag in knl.tags.items() if isinstance(tag, GroupTag)] == [
+        "i_rows",
+        "j_columns",
+    ]
+    shapes = {t.name: t.shape for t in knl.temporaries}
+    assert (8, 3, 8) in shapes.values()
+    numbers = sum(prod(map(int, map(str, shape))) for shape in shapes.values())
+    assert 8 * numbers < 3 * 2**19
+    assert pg.replay(product(), knl.history[len(product().history) :]) == knl
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("c[i,j] = a[i,j]  {id=c}", "has not one sum"),
+        ("c[i,j] = sum(k, a[i,k]) + sum(k, b[k,j])  {id=c}", "has not one sum"),
+        ("c[i,j] = max(k, a[i,k]*b[k,j])  {id=c}", "has no sum over one iname"),
+        ("c[i,j] = sum(k, a[i,k] + b[k,j])  {id=c}", "something else than products"),
+        ("c[i,j] = sum(k, a[i,k]*b[k,0])  {id=c}", "do not both depend on 'k', and each on one"),
+        ("c[i,j] = sum(k, a[i,0]*b[k,j])  {id=c}", "do not both depend on 'k', and each on one"),
+        ("c[i,j] = sum(k, a[i,k]*b[i,k])  {id=c}", "not within the loops of rows and columns"),
+    ],
+)
+def test_what_is_no_product(text: str, why: str) -> None:
+    with pytest.raises(NotAProduct, match=why):
+        pg.pack_product(product(text), "c")
+
+
+def test_other_refusals() -> None:
+    with pytest.raises(UnknownInstruction):
+        pg.pack_product(product(), "d")
+    for dtype in ("complex128", "int8", "float16"):
+        with pytest.raises(NotAProduct, match="not of one type, which vectors may have"):
+            pg.pack_product(product(dtype=dtype), "c")
+    with pytest.raises(NotAProduct, match="loops that are tagged"):
+        pg.pack_product(pg.tag_inames(product(), {"i": "g.0"}), "c")
+    triangle = "{ [i,j,k]: 0<=i<n and 0<=j<=i and 0<=k<d }"
+    with pytest.raises(NotPaddable):
+        pg.pack_product(product(domain=triangle), "c")
