@@ -162,6 +162,7 @@ def _standing(kernel: Kernel) -> _Standing:
     return _Standing(launches, tuple(lost), made_for)
 
 
+@per_kernel
 def placed(kernel: Kernel) -> tuple[Kernel, Mapping[str, str], tuple[TreeNode, ...]]:
     """Return the kernel without reductions, what was made for whom, and its loops and barriers."""
     plain, made = realized_with_origins(kernel)
