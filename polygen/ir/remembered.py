@@ -42,6 +42,12 @@ def tell(kernel: Kernel, function: Callable[[Kernel], _T], result: _T) -> None:
     kernel.memo[function.__wrapped__, ()] = result  # type: ignore[attr-defined]
 
 
+def answer_of(kernel: Kernel, function: Callable[[Kernel], _T]) -> _T | None:
+    """Return what a function that `per_kernel` returned has found; None if nobody asked it."""
+    found: _T | None = kernel.memo.get((function.__wrapped__, ()))  # type: ignore[attr-defined]
+    return found
+
+
 def per_kernel(
     function: Callable[Concatenate[Kernel, _P], _T],
 ) -> Callable[Concatenate[Kernel, _P], _T]:

@@ -48,6 +48,7 @@ from polygen.lower.kept_values import (
     with_one_for_all,
     with_one_for_each,
     with_results,
+    with_saved_value,
     with_values_again,
 )
 from polygen.lower.lanes import with_lane_axes
@@ -85,6 +86,7 @@ def with_values_kept(kernel: Kernel, names: frozenset[str]) -> Kept:
     keeper = _Keeper(kernel, names)
     while keeper.is_better():
         pass
+    keeper.save_launches()
     return Kept(keeper.kernel, keeper.origins)
 
 
@@ -162,6 +164,7 @@ def _standing(kernel: Kernel) -> _Standing:
     return _Standing(launches, tuple(lost), made_for)
 
 
+@per_kernel
 def placed(kernel: Kernel) -> tuple[Kernel, Mapping[str, str], tuple[TreeNode, ...]]:
     """Return the kernel without reductions, what was made for whom, and its loops and barriers."""
     plain, made = realized_with_origins(kernel)
@@ -215,6 +218,7 @@ class _Keeper:
     def __init__(self, kernel: Kernel, names: frozenset[str]) -> None:
         self.kernel, self.origins = kernel, dict[str, str]()
         self._given = frozenset(kernel.variables)
+        self._own = frozenset([n for n in names if kernel.address_space(n) is not _GLOBAL])
         self._auto = names
 
     def is_better(self) -> bool:
@@ -232,6 +236,19 @@ class _Keeper:
         if second is not None:
             self._take(second)
         return second is not None
+
+    def save_launches(self) -> None:
+        """Let sums that need each other's results have these in private memory, in one launch."""
+        for name in sorted(self._own):
+            standing = _standing(self.kernel)
+            if standing.lost or self.kernel.address_space(name) is not _GLOBAL:
+                continue
+            found = with_saved_value(self.kernel, name)
+            if found is None or not _is_as_sound(found[0], self.kernel):
+                continue
+            new = _standing(found[0])
+            if not new.lost and len(new.launches) < len(standing.launches):
+                self._take(_Attempt(*found))
 
     def _take(self, attempt: _Attempt) -> None:
         self.kernel = attempt.kernel

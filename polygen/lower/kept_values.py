@@ -2,6 +2,7 @@
 
 v = 2*x[i]   (i on g.0)     ->    v[i] = 2*x[i]             stored, for each work item
                                   v = 2*x[i]; v_0 = 2*x[i]  computed again
+m = max(j, x[j])            ->    m = max(j, x[j]); m_save = m
 w[0] = sum(j, x[j])         ->    result = sum(j, x[j]); w[0] = result
 
 Each returns a kernel, or None where there is none.  What it is good for, and whether values are
@@ -131,6 +132,52 @@ def _with_elements(
         return walk.rebuild(node, tuple([rule(part) for part in walk.parts(node)]))
 
     return insn.map_expressions(rule)
+
+
+def with_saved_value(kernel: Kernel, name: str) -> tuple[Kernel, Mapping[str, str]] | None:
+    """Return the kernel with a scalar in private memory, and a copy of it in global memory.
+
+    Who is on the axes of its writer, and no others, reads the scalar; who else, the copy.  None if
+    it has several writers, or one of these two kinds does not read it.
+
+    Parameters:
+        kernel: the kernel.
+        name: the scalar: one for all work items, in global memory.
+    """
+    writers, variable = kernel.writers.get(name, ()), _temporary(kernel, name)
+    if len(writers) != 1 or variable.shape or _is_said_elsewhere(kernel, name):
+        return None
+    (writer,) = writers
+    kind = _COPIES[AddressSpace.PRIVATE]
+    own = _on_axes(kernel, writer.id, kind).keys()
+    readers = [i for i in users(kernel, name) if i != writer.id]
+    others = {i for i in readers if _on_axes(kernel, i, kind).keys() != own}
+    if len(others) in {0, len(readers)}:
+        return None
+    copy = kernel.new_name(f"{name}_save")
+    insn_id = kernel.new_name(f"{writer.id}_save", {copy})
+    save = Assignment(
+        insn_id,
+        ex.Variable(copy),
+        ex.Variable(name),
+        within_inames=writer.within_inames,
+        depends_on=frozenset([writer.id]),
+        predicates=writer.predicates,
+        location=writer.location,
+    )
+    new = {name: ex.Variable(copy)}
+    instructions: list[Instruction] = []
+    for insn in kernel.instructions:
+        changed: Instruction = insn
+        if insn.id in others:
+            changed = insn.map_expressions(lambda e: walk.substitute(e, new))
+            changed = changed.copy(depends_on=changed.depends_on | {insn_id})
+        instructions += [changed, save] if insn.id == writer.id else [changed]
+    private = variable.in_space(AddressSpace.PRIVATE)
+    temporaries = [private if t is variable else t for t in kernel.temporaries]
+    temporaries.append(replace(variable, name=copy))
+    made = kernel.copy(instructions=tuple(instructions), temporaries=tuple(temporaries))
+    return made, {insn_id: writer.id}
 
 
 # --- computed again

@@ -28,12 +28,14 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import project_out
 from polygen.ir.dtype import DType
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import USUAL_VECTOR_BYTES, VECTOR_BYTES, storage_count, vector_length
+from polygen.ir.remembered import answer_of
 from polygen.ir.sizes import products
 from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.ir.verify import excerpt
-from polygen.lower.across_launches import with_values_kept
+from polygen.lower.across_launches import placed, with_values_kept
 from polygen.lower.asynchronous import (
     check_asynchronous,
     check_sources,
@@ -158,11 +160,7 @@ def lower_prepared(
     realized = _realized(kernel)  # accumulators and their updates
     tell_ignored(realized, ignored_priorities(realized))
     tree = loop_tree(realized)  # one loop an iname; siblings in order
-    tree = place_barriers(realized, tree)  # where work items wait for each other
-    waiting = host_loops(tree)
-    if waiting:  # accumulators are private, and cannot be carried through these
-        realized = _realized(kernel, quiet=True, waiting=waiting)
-        tree = place_barriers(realized, loop_tree(realized, quiet=True))
+    realized, tree = _with_barriers(kernel, realized, tree)  # where work items wait
     if model is Model.GRID:
         tree = place_waits(realized, tree)  # for asynchronous copies
     tree = with_lane_loops(realized, tree)  # innermost, around each instruction
@@ -178,6 +176,31 @@ def _realized(
     """Return the kernel without reductions; lanes have accumulators of their own."""
     realized = realize_reductions(kernel, quiet=quiet, host_loops=waiting)
     return realized if realized is kernel else with_vectors(with_lane_axes(realized))
+
+
+def _with_barriers(
+    kernel: Kernel, realized: Kernel, tree: tuple[TreeNode, ...]
+) -> tuple[Kernel, tuple[TreeNode, ...]]:
+    """Return the kernel without reductions, and its loop tree with barriers."""
+    known = answer_of(kernel, placed)  # to find what is kept from one launch to the next
+    tree = place_barriers(realized, tree) if known is None else known[2]
+    waiting = host_loops(tree)
+    if waiting:  # accumulators are private, and cannot be carried through these
+        realized = _realized(kernel, quiet=True, waiting=waiting)
+        if known is None:
+            tree = place_barriers(realized, loop_tree(realized, quiet=True))
+    return realized, tree if known is None else tuple(_with_lanes(realized, tree))
+
+
+def _with_lanes(kernel: Kernel, nodes: Sequence[TreeNode]) -> Iterator[TreeNode]:
+    """Yield nodes of the same kernel, with instructions in which lanes have accumulators."""
+    for node in nodes:
+        if isinstance(node, LoopNode):
+            yield LoopNode(node.iname, tuple(_with_lanes(kernel, node.children)))
+        elif isinstance(node, Instruction):
+            yield kernel.instruction(node.id)
+        else:
+            yield node
 
 
 class _Host:

@@ -106,16 +106,26 @@ def test_zero_steps_and_no_elements() -> None:
         ),
         ("a = sum(j, x[j])\nif a > 3\nfor i\nx[i] = x[i] - a\nend\nend", "a", 2),
         ("a = sum(j, x[j])\nfor i\nx[i] = if(a > 3, x[i] - a, y[i])\nend", "a", 2),
+        ("a = max(j, x[j])\nb = sum(m, x[m] - a)\nfor i\nx[i] = x[i] - b + a\nend", "ab", 2),
         ("a = 0.0\na = a + sum(j, x[j])\nfor i\nx[i] = x[i] - a\nend", "a", 2),
     ],
-    ids=["a chain", "two sums", "two launches", "two sums in turn", "by data", "a choice", "twice"],
+    ids=[
+        "a chain",
+        "two sums",
+        "two launches",
+        "two sums in turn",
+        "by data",
+        "a choice",
+        "a sum of another",
+        "twice",
+    ],
 )
 def test_scalars_of_several_launches(text: str, names: str, steps_of_it: int) -> None:
     loops = "t" + "".join(i for i in "ijkm" if f"for {i}" in text or f"({i}," in text)
     knl = sequence(loops, f"for t\n{text}\nend", *auto(*names), *arrays("x", "y"))
     mapping = tag(**{i: "g.0" for i in "ik" if i in loops})
     (inner,) = nest(mapping(knl))
-    assert len(inner) <= steps_of_it
+    assert len(inner) == steps_of_it
     agree_in_arrays(knl, SOME if "m" in text else SIZES, mapping)
 
 

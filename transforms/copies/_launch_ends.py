@@ -59,9 +59,24 @@ class _Walk:
     after: dict[str, set[str]] = field(default_factory=new_dict)  # by instruction
     around: dict[str, frozenset[str]] = field(default_factory=new_dict)
 
-    def block(self, nodes: Sequence[TreeNode], outer: frozenset[str]) -> None:
-        """Note the launches among siblings, which are in loops on the host."""
+    def block(
+        self,
+        nodes: Sequence[TreeNode],
+        outer: frozenset[str],
+        later: frozenset[str] = NO_NAMES,
+    ) -> None:
+        """Note the launches among siblings, which are in loops on the host.
+
+        An instruction with reductions may be carried out in several.  It belongs to the last one,
+        in which its own value is computed: what reductions result in is kept until then anyway.
+
+        Parameters:
+            nodes: the siblings.
+            outer: the inames of the loops.
+            later: the instructions that belong to a launch after these.
+        """
         pieces = list(_pieces(nodes))
+        own = [self._ids_of(piece) for piece in pieces]
         start: str | None = None
         for at, piece in enumerate(pieces):
             if isinstance(piece, BarrierNode):
@@ -73,10 +88,11 @@ class _Walk:
                 end = following.insn_id or self._new(outer)
             elif following is not None:
                 end = self._new(outer)
-            ids = self._ids(piece if isinstance(piece, tuple) else (piece,))
+            gone = later.union(*own[at + 1 :])
+            ids = own[at] - gone
             self._note(ids, start, end)
             if isinstance(piece, LoopNode):
-                self.block(piece.children, outer | {piece.iname})
+                self.block(piece.children, outer | {piece.iname}, gone)
             else:
                 self.launches.append(LaunchPart(ids, outer, start, end))
             start = end
@@ -86,7 +102,8 @@ class _Walk:
         self.around[name] = outer
         return name
 
-    def _ids(self, nodes: Sequence[TreeNode]) -> frozenset[str]:
+    def _ids_of(self, piece: TreeNode | tuple[TreeNode, ...]) -> frozenset[str]:
+        nodes = piece if isinstance(piece, tuple) else (piece,)
         return frozenset([self.origins.get(i.id, i.id) for i in statements(nodes)])
 
     def _note(self, ids: Iterable[str], start: str | None, end: str | None) -> None:

@@ -388,3 +388,24 @@ def test_an_axis_that_begins_anywhere() -> None:
         knl = pg.tag_inames(knl, {"i": "g.0"})
         with pytest.raises(NotSavable, match="'i' does not begin at an affine function"):
             pg.save_and_reload_temporaries(knl)
+
+
+def test_beside_a_sum_that_is_in_two_launches() -> None:
+    """What a reduction results in is kept without this step, and its instruction is in both."""
+    text = """
+        <> s = sum(j, x[j])  {id=s, inames=t, dep=*}
+        x[k] = x[k] - s      {id=n, inames=t:k, dep=*s}
+        <> v = 2*x[i]        {id=v, inames=t:i, dep=*s:n}
+        b[i] = v             {id=b, inames=t:i, dep=*v}
+        x[i] = b[i//2] + v   {id=x, inames=t:i, dep=*b:v:s:n}
+        """
+    domains = ["{ [t]: 0<=t<2 }", *(f"{{ [{i}]: 0<={i}<n }}" for i in "jki")]
+    nests = ["t, i", "t, j", "t, k"]
+    knl = kernel(domains, text, array("x"), array("b"), loop_priority=nests)
+    mapped = pg.tag_inames(knl, {"i": "g.0", "k": "g.0"})
+    with pytest.raises(PrivateAcrossLaunches, match="'v' is private"):
+        lowered(mapped)
+    new = pg.save_and_reload_temporaries(mapped)
+    assert saves(new) == ["reload_v", "save_v"]
+    assert len(launches(lowered(new))) == 3
+    agree_in_arrays(knl, [{"n": n} for n in (0, 1, 5)], lambda _: new)
