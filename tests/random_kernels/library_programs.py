@@ -108,7 +108,7 @@ class Program:
             a = np.tril(x["t"]) if said["uplo"] == "L" else np.triu(x["t"])
             if said["diag"] == "U":
                 a = a - np.diag(np.diag(a)) + np.eye(len(a))
-            inverse = np.linalg.inv(_taken(a, said["trans"]))
+            inverse: Any = np.linalg.inv(_taken(a, said["trans"]))
             x[result][...] = inverse @ x[b] if said["side"] == "L" else x[b] @ inverse
 
         self.steps.append(step)

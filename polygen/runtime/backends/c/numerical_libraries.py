@@ -6,7 +6,7 @@ import ctypes
 import importlib
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from polygen.errors import (
     LibraryLayout,
@@ -82,7 +82,7 @@ def checked_calls(
         function(*values)
         found = (ctypes.c_int * 3)()
         status(found)
-        number, why, info = found
+        number, why, info = cast("tuple[int, int, int]", tuple(found))
         if number:
             raise _error(program.libraries[number - 1], program.name, why, info)
 
