@@ -238,6 +238,15 @@ def _gesv(matrix: str, right: str, shape: str) -> Case:
     return Case(text, {**shapes, "p": "n"}, expected)
 
 
+def _fft(direction: str) -> Case:
+    def expected(x: dict[str, Any]) -> dict[str, Any]:
+        transform = np.fft.ifft if direction == "inverse" else np.fft.fft
+        return {"y": transform(x["x"]) if len(x["x"]) else x["x"]}
+
+    text = f'y = library("fft", x, direction="{direction}")'
+    return Case(text, {"x": "n", "y": "n"}, expected, is_complex=True)
+
+
 _SYRK = [
     *(_syrk(uplo, trans, ", alpha=al, beta=be") for uplo in "LU" for trans in "NT"),
     _syrk("U", "N"),
@@ -253,4 +262,12 @@ _LU = [
     *(_getrf(), _getrf("lu"), _gesv("a", "b", "n, m"), _gesv("lu", "x", "n, m")),
     *(_gesv("a", "x", "n"), _gesv("lu", "b", "n")),
 ]
-CASES: list[Case] = [*_GEMM, *_GEMV, *_SYRK, *_TRSM, *_POTRF, *_LU]
+CASES: list[Case] = [
+    *_GEMM,
+    *_GEMV,
+    *_SYRK,
+    *_TRSM,
+    *_POTRF,
+    *_LU,
+    *map(_fft, ("forward", "inverse")),
+]
