@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import polygen as pg
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 
+_LINALG: Any = import_module("numpy.linalg")
 _TAKEN: dict[str, Callable[[Any], Any]] = {
     "N": lambda x: x,
     "T": lambda x: x.T,
@@ -147,9 +149,10 @@ _GEMV = [*(_gemv(t, ", alpha=al, beta=be") for t in "NTC"), _gemv("N"), _gemv("T
 
 def _half(uplo: str, new: Any, old: Any) -> Any:
     """Return a square array with one half, and the diagonal, new."""
-    count = len(old)
-    rows, columns = np.indices((count, count))
-    return np.where(columns <= rows if uplo == "L" else columns >= rows, new, old)
+    found = old.copy()
+    rows, columns = np.tril_indices(len(old)) if uplo == "L" else np.triu_indices(len(old))
+    found[rows, columns] = new[rows, columns]
+    return found
 
 
 def _syrk(uplo: str, trans: str, rest: str = "") -> Case:
@@ -191,7 +194,7 @@ def _trsm(side: str, uplo: str, trans: str, diag: str, result: str = "b", rest: 
 
 def _potrf(uplo: str, result: str = "a") -> Case:
     def expected(x: dict[str, Any]) -> dict[str, Any]:
-        lower = np.linalg.cholesky(x["a"])
+        lower = _LINALG.cholesky(x["a"])
         factor = lower if uplo == "L" else lower.conj().T
         return {result: _half(uplo, factor, x[result])}
 
@@ -235,6 +238,15 @@ def _gesv(matrix: str, right: str, shape: str) -> Case:
     return Case(text, {**shapes, "p": "n"}, expected)
 
 
+def _fft(direction: str) -> Case:
+    def expected(x: dict[str, Any]) -> dict[str, Any]:
+        transform = np.fft.ifft if direction == "inverse" else np.fft.fft
+        return {"y": transform(x["x"]) if len(x["x"]) else x["x"]}
+
+    text = f'y = library("fft", x, direction="{direction}")'
+    return Case(text, {"x": "n", "y": "n"}, expected, is_complex=True)
+
+
 _SYRK = [
     *(_syrk(uplo, trans, ", alpha=al, beta=be") for uplo in "LU" for trans in "NT"),
     _syrk("U", "N"),
@@ -250,4 +262,12 @@ _LU = [
     *(_getrf(), _getrf("lu"), _gesv("a", "b", "n, m"), _gesv("lu", "x", "n, m")),
     *(_gesv("a", "x", "n"), _gesv("lu", "b", "n")),
 ]
-CASES: list[Case] = [*_GEMM, *_GEMV, *_SYRK, *_TRSM, *_POTRF, *_LU]
+CASES: list[Case] = [
+    *_GEMM,
+    *_GEMV,
+    *_SYRK,
+    *_TRSM,
+    *_POTRF,
+    *_LU,
+    *map(_fft, ("forward", "inverse")),
+]

@@ -32,6 +32,7 @@ NAMING = {
     "ir/dtype.py": "no target: NumPy's letter for complex numbers",
     "ir/show_sums.py": "no target: the same letter",
     "language/routine_table.py": "no target: what BLAS calls the result of a product",
+    "targets/programs/library_calls.py": "no target: the letters that names in BLAS begin with",
 }
 # Those that use the runtime's own modules of a target.
 USING = {

@@ -39,6 +39,7 @@ from polygen.pipeline import build_program
 from polygen.runtime.arrays.inferred_sizes import size_names
 from polygen.runtime.arrays.outputs import is_fully_written, must_be_passed, written_arrays
 from polygen.runtime.arrays.separate_arrays import passed_arguments
+from polygen.targets.programs.library_calls import IN_PYTHON
 from polygen.targets.programs.program import DeviceFunction, Program
 
 MOST_AXES = 8  # of an array, in the files for hosts
@@ -189,6 +190,7 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
     index_dtype = _index_type(kernel)
     program = build_program(kernel, target, index_dtype)
     _check_loops(kernel, program)
+    _check_libraries(kernel, program)
     expanded = without_auto(kernel.expanded, index_dtype)
     dtypes = {a.name: a.dtype for a in program.arguments}
     arguments = tuple(
@@ -229,6 +231,18 @@ def _check_loops(kernel: Kernel, program: Program) -> None:
                     where=kernel.location,
                     remedy="emit it for C, or call the kernel from Python",
                 )
+
+
+def _check_libraries(kernel: Kernel, program: Program) -> None:
+    for function in program.loop_program.libraries:
+        if function.routine in IN_PYTHON:
+            raise CannotEmit(
+                f"kernel '{kernel.name}' calls {function.routine}, which polygen has from SciPy, "
+                "as a function of Python's",
+                where=kernel.location,
+                remedy="make loops of it, inline_callable_kernel(kernel, "
+                f"'{function.routine}'), or call a library between two kernels",
+            )
 
 
 # --- arguments

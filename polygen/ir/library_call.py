@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
@@ -23,7 +24,7 @@ class LibraryCall(KernelCall):
         arguments: what it reads: parts of arrays, and numbers.
         results: what it writes: parts of arrays.
         callee: a kernel that does the same; None while sizes are not known.
-        names: what the routine calls each of the arguments.
+        names: what the routine calls each of the arguments; empty for a result that it reads.
         options: what is said by words, such as ``trans_a="T"``.
     """
 
@@ -40,7 +41,9 @@ class LibraryCall(KernelCall):
         numbers = self.numbers()
         pairs = zip(self.names, self.arguments, strict=True)
         # Routines call their operands by letters, in the order of the alphabet.
-        named = sorted([(name, part) for name, part in pairs if name not in numbers])
+        named = sorted(
+            [(n, part) for n, part in pairs if n and n not in numbers], key=itemgetter(0)
+        )
         return tuple([part for _, part in named])
 
 

@@ -264,7 +264,8 @@ class _Call:
         self._check_ranks()
         numbers = self._numbers | self._sizes()
         arrays = self._parts
-        names = {result: operand for operand, result in self._in_place.items()}
+        names = dict.fromkeys(self._routine.results, "")  # which no operand begins
+        names |= {result: operand for operand, result in self._in_place.items()}
         given = [a.name for a in inputs(callee)]
         return self.call.copy(
             arguments=tuple([arrays[n] if n in arrays else numbers[n] for n in given]),

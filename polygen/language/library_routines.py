@@ -8,6 +8,7 @@ with ``c`` for ``out``: analyses look at that.  `ROUTINES` says what there is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -210,6 +211,14 @@ def _gesv(w: _Writer) -> _Body:
     return _Body(domains, factored.instructions + text, (*_NESTS, "e, f", "g, h", "u, v"))
 
 
+def _fft(w: _Writer) -> _Body:
+    is_inverse = w.form.option("direction") == "inverse"
+    turn = f"{'' if is_inverse else '-'}{2 * math.pi!r}j"
+    value = f"sum(l, x[l]*exp({turn}*((l*j) % n)/n))"
+    domains = ["{ [j]: 0<=j<n }", "{ [l]: 0<=l<n }"]
+    return _Body(domains, f"out[j] = {value}{'/n' if is_inverse else ''}")
+
+
 _BODIES: Mapping[str, Callable[[_Writer], _Body]] = {
     "gemm": _gemm,
     "gemv": _gemv,
@@ -218,6 +227,7 @@ _BODIES: Mapping[str, Callable[[_Writer], _Body]] = {
     "potrf": _potrf,
     "getrf": _getrf,
     "gesv": _gesv,
+    "fft": _fft,
 }
 assert _BODIES.keys() == ROUTINES.keys()
 

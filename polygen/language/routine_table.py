@@ -147,4 +147,9 @@ ROUTINES: Mapping[str, Routine] = {
         integers=frozenset(("p",)),
         as_vector=frozenset(("b", "x")),
     ),
+    "fft": Routine(
+        operands={"x": ("n",)},
+        results={"out": ("n",)},
+        options={"direction": ("forward", "inverse")},
+    ),
 }

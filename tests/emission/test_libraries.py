@@ -92,6 +92,14 @@ def test_a_library_has_to_be_named(blas: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_what_only_python_has(tmp_path: Path) -> None:
+    data = [pg.GlobalArg(name, np.complex128, shape="n") for name in "xy"]
+    knl = kernel("{ : }", 'y = library("fft", x)', *data)
+    for make in (pg.emit, pg.build):
+        with pytest.raises(CannotEmit, match="calls fft, which polygen has from SciPy"):
+            make(knl, *(["c"] if make is pg.emit else [tmp_path]))
+
+
 def test_emit(blas: Path, tmp_path: Path) -> None:
     """The program of the Makefile runs, and says what fails."""
     files = pg.emit(emitted(), "c", tmp_path).files

@@ -26,6 +26,12 @@ def test_all_loops(case: Case) -> None:
     check(case)
 
 
+def test_text() -> None:
+    for case in CASES[::6]:
+        knl = case.kernel
+        assert pg.parse_kernel(str(knl)) == knl, case.text
+
+
 def check(case: Case) -> None:
     knl = pg.inline_callable_kernel(case.kernel, case.routine)
     for sizes in ((3, 4, 2), (1, 1, 1), (0, 0, 0)):

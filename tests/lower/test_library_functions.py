@@ -17,7 +17,8 @@ from polygen.errors import (
 )
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import Call, HostLoop, Launch
-from tests.oracle.cases import kernel
+from tests.oracle.cases import agree, kernel
+from tests.routines import CASES, Case
 from tests.validation.edits import said, where
 
 STEPS = """
@@ -172,3 +173,31 @@ def test_validation_looks_at_it() -> None:
     ):
         wrong = replace(program, libraries=(replace(program.libraries[0], **changes),))
         assert "does not call gemv as it should" in said(knl, wrong, WrongStatement)
+
+
+def check_agreement(case: Case) -> None:
+    """The loop program does what the kernel means: the oracle executes both."""
+    names = set(case.kernel.variables) & {"m", "n", "k"}
+    dtype = np.complex128 if case.is_complex else np.float64
+    arrays = {n: np.int32 if n == "p" else dtype for n in case.shapes}
+    numbers = {n: dtype for n in ("al", "be") if n in case.kernel.variables}
+    values = dict.fromkeys(numbers, 2)
+    sizes = [{**dict.fromkeys(names, size), **values} for size in (0, 1, 3)]
+    agree(pg.add_dtypes(case.kernel, {**arrays, **numbers}), sizes)
+
+
+@pytest.mark.parametrize("number", [0, 14, 17, 24, 45])
+def test_agree(number: int) -> None:
+    check_agreement(CASES[number])
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_all_agree(case: Case) -> None:
+    check_agreement(case)
+
+
+def test_a_loop_agrees() -> None:
+    agree(POWER, ({"n": 3, "T": 2}, {"n": 1, "T": 1}, {"n": 0, "T": 2}))
+    counts = pg.get_synchronization_map(POWER)
+    assert counts.eval_and_sum({"T": 5, "n": 3}) == 10  # launches

@@ -46,6 +46,7 @@ from tests.oracle.cells import Cells, Shifted, Who
 from tests.oracle.evaluate import Count, Evaluator, Event, OracleError, Value, as_read
 from tests.oracle.interpreter import Outcome
 from tests.oracle.layouts import places
+from tests.oracle.libraries import as_loops
 from tests.oracle.verbatim import assignments
 
 
@@ -213,7 +214,8 @@ class _Machine:
 
     def function(self, name: str) -> LoopProgram:
         """Return a function that the program calls."""
-        (found,) = (f for f in self._program.functions if f.name == name)
+        libraries = (as_loops(f) for f in self._program.libraries if f.name == name)
+        (found,) = (*(f for f in self._program.functions if f.name == name), *libraries)
         return found
 
 

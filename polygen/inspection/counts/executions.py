@@ -31,6 +31,7 @@ from polygen.ir.domain import intersection, project_out, universe
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.language.within import matching
@@ -69,6 +70,14 @@ def lowered(kernel: Kernel) -> LoopProgram:
     index = index_type(kernel)
     plain = infer_types(kernel, index).expanded
     return lower(without_auto(plain, index), Model.GRID, index)
+
+
+def launched(kernel: Kernel) -> LoopProgram:
+    """Return a loop program that has the launches of a kernel: calls of libraries are some."""
+    if not any(isinstance(insn, LibraryCall) for insn in kernel.instructions):
+        return lowered(kernel)
+    index = index_type(kernel)
+    return lower(without_auto(kernel, index), Model.GRID, index)
 
 
 def launches_in(nodes: Sequence[HostNode]) -> Iterator[Launch]:

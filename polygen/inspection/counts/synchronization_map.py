@@ -11,7 +11,7 @@ from polygen.errors import NotCountable
 from polygen.inspection.counts.count import Count, added_up, count_of
 from polygen.inspection.counts.count_keys import Sync
 from polygen.inspection.counts.count_map import CountMap
-from polygen.inspection.counts.executions import lowered
+from polygen.inspection.counts.executions import launched
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, intersection, universe
 from polygen.ir.expression import Expression
@@ -55,7 +55,7 @@ def get_synchronization_map(kernel: Kernel) -> CountMap[Sync]:
     walk = _Walk(kernel)
 
     def counts() -> Iterator[tuple[Sync, Count]]:
-        for kind, points, names in walk.nodes(lowered(kernel).host, universe(), frozenset()):
+        for kind, points, names in walk.nodes(launched(kernel).host, universe(), frozenset()):
             walk.check(points, names)
             count = count_of(kernel, points, names, "barriers and launches")
             yield Sync(kind, kernel.name), count

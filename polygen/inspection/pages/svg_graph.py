@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygen.analysis.dataflow.dependences import Dependence
+from polygen.analysis.expansion.call_origins import calls_of_parts
 from polygen.inspection.pages.elements import Html, element
 from polygen.inspection.pages.nested_boxes import Box, Item, nesting
 from polygen.inspection.pages.style import PICTURE_STYLE
@@ -112,6 +113,7 @@ def _picture(kernel: Kernel, found: Iterable[Dependence]) -> tuple[str | None, _
     layout.place(nest.items, 0)
     at = {insn_id: position for position, insn_id in enumerate(layout.order)}
     left = _with_lanes(_dependencies(kernel, at))
+    at |= {part: at[call.id] for part, call in calls_of_parts(kernel).items()}
     right = _with_lanes(
         _Arc(at[d.source], at[d.sink], d.kind, " ".join(str(d).split())) for d in found
     )
@@ -121,7 +123,9 @@ def _picture(kernel: Kernel, found: Iterable[Dependence]) -> tuple[str | None, _
     parts = [_drawn(f, start, end) for f in layout.frames]
     parts += _arcs(left, layout, start, -1)
     parts += _arcs(right, layout, end, 1)
-    title = f"{len(at)} instructions of '{kernel.name}' in their loops, and what orders them"
+    title = (
+        f"{len(layout.order)} instructions of '{kernel.name}' in their loops, and what orders them"
+    )
     return nest.problem, _Picture(title, width, layout.y, tuple(parts))
 
 

@@ -39,7 +39,8 @@ class _Text:
     Attributes:
         helpers: texts of `blas.h`, in order, without that all have.
         routines: of BLAS and LAPACK: their names without the letter of the type, and what they
-            take, ``t`` for an array of the elements' type, ``i`` for integers, ``c`` for letters.
+            take, ``t`` for an array of the elements' type, ``i`` for integers, ``c`` for letters;
+            ``j`` and ``n`` for integers that are passed by value.
         lines: the lines of the function.
     """
 
@@ -181,6 +182,12 @@ def _gesv(call: _Call) -> list[str]:
     return [*copied, f"pg_gesv_{call.letter}({call.number}, n, {columns}, {arrays});"]
 
 
+def _fft(call: _Call) -> list[str]:
+    inverse = int(dict(call.function.options).get("direction") == "inverse")
+    given = f"{call.number}, {inverse}, n, {call.array('x')}, {call.array('out')}"
+    return [f"pg_fft_{call.letter}({given});"]
+
+
 _GEMM = "cciiittititti"
 _FACTORS = {"getrf": "iitiii", "getrs": "ciitiitii"}
 _ROUTINES: Mapping[str, _Text] = {
@@ -191,7 +198,12 @@ _ROUTINES: Mapping[str, _Text] = {
     "potrf": _Text(("triangle", "flipped", "potrf"), {"potrf": "citii"}, _potrf),
     "getrf": _Text(("copy2", "by_columns", "gesv"), _FACTORS, _getrf),
     "gesv": _Text(("copy2", "by_columns", "gesv"), _FACTORS, _gesv),
+    "fft": _Text(("fft",), {"fft": "jntntn"}, _fft),
 }
+
+
+# What SciPy has as functions of Python's alone.
+IN_PYTHON = frozenset(("fft",))
 
 
 def library_names(program: LoopProgram) -> tuple[str, ...]:
@@ -238,7 +250,7 @@ def library_helpers(program: LoopProgram) -> list[str]:
         dtype, real = _C_TYPES[letter]
         values = {"$t": dtype, "$r": real, "$c": str(int(dtype != real)), "$p": letter}
         routines = {n: s for f in mine for n, s in _ROUTINES[f.routine].routines.items()}
-        found[_declared(letter, dtype, real, routines)] = None
+        found[_declared(letter, dtype, routines)] = None
         for name in dict.fromkeys(h for f in mine for h in _ROUTINES[f.routine].helpers):
             text = _TEXTS[name]
             for key, value in values.items():
@@ -247,17 +259,18 @@ def library_helpers(program: LoopProgram) -> list[str]:
     return [*found, _interface(program)]
 
 
-def _declared(letter: str, dtype: str, real: str, routines: Mapping[str, str]) -> str:
-    types = {"c": "char *", "i": "int *", "t": f"{dtype} *", "r": f"{real} *"}
+def _declared(letter: str, dtype: str, routines: Mapping[str, str]) -> str:
+    types = {"c": "char *", "i": "int *", "t": f"{dtype} *", "j": "int", "n": "ptrdiff_t"}
     bound: list[str] = []
     linked: list[str] = []
     for name, signature in sorted(routines.items()):
         taken = ", ".join(types[kind] for kind in signature)
+        found = "int" if name == "fft" else "void"
         bound += [
-            f"static void (*pg_{letter}{name})({taken});",
+            f"static {found} (*pg_{letter}{name})({taken});",
             f"#define {letter}{name}_ pg_{letter}{name}",
         ]
-        linked.append(f"void {letter}{name}_({taken});")
+        linked.append(f"{found} {letter}{name}_({taken});")
     return "\n".join(["#ifdef PG_BIND", *bound, "#else", *linked, "#endif"])
 
 

@@ -284,3 +284,17 @@ static inline void pg_gesv_$p(
     free(solutions);
     free(factors);
 }
+
+//: fft
+static inline void pg_fft_$p(
+    int call, int inverse, ptrdiff_t n, $t const *x, ptrdiff_t x0, $t *out, ptrdiff_t out0)
+{
+    if (n <= 0)
+        return;
+    if (n > 1 && (x0 < 1 || out0 < 1)) {
+        pg_library_fails(call, 1, x0 < 1 ? 0 : 2);
+        return;
+    }
+    if ($pfft_(inverse, n, ($t *) x, x0 < 1 ? 1 : x0, out, out0 < 1 ? 1 : out0))
+        pg_library_fails(call, 5, 0);
+}

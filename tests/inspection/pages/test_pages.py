@@ -238,6 +238,20 @@ def boxes(root: ET.Element) -> Iterator[tuple[str, float, float, float, float]]:
             yield text(group.findall("text")[0]), x, y, x + width, y + height
 
 
+def test_the_graph_of_a_kernel_that_calls() -> None:
+    """Dependences are of what is called; their arcs end at the calls."""
+    data = [pg.GlobalArg(name, np.float64, shape="n, n") for name in "abcd"]
+    text = 'c = library("gemm", a, b)  {id=c}\nd = library("gemm", c, b)  {id=d, dep=c}'
+    knl = pg.make_kernel("{ : }", text, [*data, "..."])
+    (found,) = pg.dependences(knl)
+    assert "c_insn" in str(found)
+    assert " ".join(str(found).split()) in text_of_graph(knl)
+
+
+def text_of_graph(knl: pg.Kernel) -> str:
+    return text(parsed(str(graph(knl, pg.dependences(knl)))))
+
+
 def test_the_graph_is_in_the_order_of_execution_and_boxes_hold_what_they_hold() -> None:
     knl = row_sum()
     places = {name: place for name, *place in boxes(parsed(graph(knl, ())))}

@@ -6,7 +6,9 @@ import ctypes
 import importlib
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from polygen.errors import (
     LibraryLayout,
@@ -17,9 +19,10 @@ from polygen.errors import (
     SingularMatrix,
     UserError,
 )
+from polygen.ir.dtype import DType
 from polygen.lower.program import LibraryFunction, LoopProgram
 from polygen.source import caller_location
-from polygen.targets.programs.library_calls import library_names
+from polygen.targets.programs.library_calls import IN_PYTHON, LETTERS, library_names
 
 _MODULES = ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack")
 _NAME: Any = ctypes.pythonapi.PyCapsule_GetName
@@ -39,6 +42,8 @@ def addresses_of(program: LoopProgram) -> Any:
 
 
 def _address(name: str) -> int:
+    if name[1:] in IN_PYTHON:
+        return _transform(name)
     for module in _MODULES:
         capsules = _capsules(module)
         if name in capsules:
@@ -48,6 +53,45 @@ def _address(name: str) -> int:
             address: int = _POINTER(capsules[name], signature)
             return address
     raise _lacking(f"SciPy has no routine {name}")
+
+
+_TRANSFORM = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    *(ctypes.c_int, ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_ssize_t),
+    *(ctypes.c_void_p, ctypes.c_ssize_t),
+)
+_KEPT: dict[str, Any] = {}  # functions whose addresses C has
+
+
+def _transform(name: str) -> int:
+    """Return the address of a function that calls SciPy's Fourier transform."""
+    try:
+        scipy: Any = importlib.import_module("scipy.fft")
+    except ImportError:
+        raise _lacking("SciPy is not installed") from None
+    dtype = next(np.dtype(t) for t, letter in LETTERS.items() if letter == name[0])
+
+    def run(inverse: int, n: int, x: int, x_step: int, out: int, out_step: int) -> int:
+        given = _vector(x, n, x_step, dtype)
+        try:
+            found = scipy.ifft(given) if inverse else scipy.fft(given)
+        except MemoryError:
+            return 1
+        _vector(out, n, out_step, dtype)[...] = found
+        return 0
+
+    if name not in _KEPT:
+        _KEPT[name] = _TRANSFORM(run)
+    address = ctypes.cast(_KEPT[name], ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def _vector(address: int, count: int, step: int, dtype: DType) -> Any:
+    """Return an array of what lies at an address."""
+    size = ((count - 1) * step + 1) * dtype.itemsize
+    memory: Any = (ctypes.c_char * size).from_address(address)
+    return np.ndarray((count,), dtype, memory, 0, (step * dtype.itemsize,))
 
 
 def _capsules(module: str) -> dict[str, Any]:
@@ -82,7 +126,7 @@ def checked_calls(
         function(*values)
         found = (ctypes.c_int * 3)()
         status(found)
-        number, why, info = found
+        number, why, info = cast("tuple[int, int, int]", tuple(found))
         if number:
             raise _error(program.libraries[number - 1], program.name, why, info)
 

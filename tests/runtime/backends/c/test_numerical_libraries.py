@@ -185,3 +185,15 @@ def test_threads_have_their_own_errors() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(fails, range(64))) == [bool(n % 2) for n in range(64)]
+
+
+def test_transforms_of_rows() -> None:
+    """A function of Python's is called in a loop on the host; one array is strided."""
+    text = '[j]: y[i, j] = library("fft", [j]: x[j, i], n=m, direction="inverse")  {inames=i}'
+    data = [pg.GlobalArg("x", shape="m, n"), pg.GlobalArg("y", shape="n, m")]
+    knl = kernel("{ [i]: 0<=i<n }", text, *data)
+    x = np.random.default_rng(4).random((6, 3)) * (1 - 2j)
+    for dtype in (np.complex128, np.complex64):
+        y = np.zeros((3, 6), dtype)
+        knl.executor("c")(x=x.astype(dtype), y=y)
+        np.testing.assert_allclose(y, np.fft.ifft(x, axis=0).T, rtol=1e-5)
