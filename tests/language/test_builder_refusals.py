@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pymbolic
 import pytest
 
@@ -111,6 +112,21 @@ def test_instructions_that_wait_for_each_other_show_all_their_places(model: str)
         _smooth(model).kernel()
     places = _lines(info.value)[1].removeprefix("  at ").split(" and ")
     assert sorted(places) == [f"{model}:3:9", f"{model}:4:9"]
+
+
+def test_data_that_breaks_an_obligation_shows_the_access(model: str) -> None:
+    builder = pg.Builder()
+    x, place = builder.array("half", "float64", (4,)), builder.array("place", "int32", (4,))
+    with builder.loop("i", 0, 4) as i:
+        builder.assign(x[place[i]], i, location=(model, 3, 8, 12))
+    knl = builder.kernel()
+    with pytest.raises(errors.ObligationViolated) as info:
+        knl(half_=np.zeros(4), place=np.array([0, 1, 7, 3], np.int32), check_assumptions=True)
+    shown = _lines(info.value)
+    assert shown[1].startswith(f"  at {__file__}:")
+    assert shown[1].endswith(f" and {model}:3:9")
+    assert shown[2:4] == ["  | half = x[new] / 2", "  | ^^^^"]
+    assert shown[-1] == "  names: 'half' is half_ in the kernel"
 
 
 # --- names

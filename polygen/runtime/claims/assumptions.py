@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polygen.analysis.access.accesses import Access, Reference, touched
 from polygen.analysis.access.storage_copies import axes
-from polygen.analysis.integers.instance_wording import shown_instance, shown_values
+from polygen.analysis.integers.instance_wording import call_and_places, shown_instance, shown_values
 from polygen.analysis.wellformed.check import obligations
 from polygen.analysis.wellformed.obligations import (
     INSIDE,
@@ -26,6 +26,7 @@ from polygen.errors import ClaimViolated, ObligationUnchecked, ObligationViolate
 from polygen.ir.array import GlobalArg
 from polygen.ir.claims import Independent, Injective
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import in_users_names
 from polygen.ir.verify import excerpt
 from polygen.runtime.arrays.expression_values import value_of
 from polygen.runtime.claims.instance_tables import Instances, TooMany
@@ -54,6 +55,7 @@ class CallData:
     addresses: Callable[[str], int | None]
 
 
+@in_users_names
 def check_assumptions(kernel: Kernel, data: CallData) -> None:
     """Check what a kernel takes for granted of data: its claims, and its obligations.
 
@@ -146,7 +148,7 @@ class _Check:
                 raise ObligationViolated(
                     f"kernel '{self._kernel.name}' was called with data for which {what}, one "
                     f"writing it, and nothing says which comes first",
-                    where=caller_location(),
+                    where=call_and_places(self._kernel, first.insn.id, second.insn.id),
                     excerpt=excerpt(self._kernel, first.insn.id, second.insn.id),
                     remedy=_REMEDY,
                 )
@@ -184,7 +186,7 @@ class _Check:
                     what = self._pair(a.reference, b.reference, here, there, found)
                     raise ClaimViolated(
                         f"kernel '{self._kernel.name}' relies on {claim}, and {what}",
-                        where=caller_location(),
+                        where=call_and_places(self._kernel, *ids),
                         excerpt=excerpt(self._kernel, *ids),
                         remedy="pass other data, or make the kernel without the claim",
                     )
@@ -267,7 +269,7 @@ class _Check:
             f"its array: {where}{shown_reference(reference)} in '{reference.insn.id}' needs "
             f"{shown_element(outside.name, outside.index)}, and '{outside.name}' has the shape "
             f"{shape}",
-            where=caller_location(),
+            where=call_and_places(self._kernel, reference.insn.id),
             excerpt=excerpt(self._kernel, reference.insn.id),
             remedy=_REMEDY,
         )
