@@ -545,7 +545,10 @@ class Builder:
             said = said.inside(replace(around, more_inames=around.more_inames - reduced))
         insn_id = said.id or self._ids.new(said)
         self._taken.add(insn_id)
-        self._statements.append(replace(said, id=insn_id, where=caller_location()))
+        where = caller_location()
+        if where is not None:  # later, no traceback shows that line
+            where = replace(where, is_call=False)
+        self._statements.append(replace(said, id=insn_id, where=where))
         self._mentioned.update(*map(walk.free_variables, said.expressions))
         self._mentioned.update([name for name, _ in said.declared])
         return insn_id

@@ -98,6 +98,16 @@ def test_a_place_without_columns_shows_its_line(model: str) -> None:
     assert "^" not in str(info.value)
 
 
+def test_calls_without_places_show_their_own_lines() -> None:
+    builder = pg.Builder()
+    x = builder.array("x", "float64", (4,))
+    with builder.loop("i", 0, 4) as i:
+        x[i] = x[i + 1]  # which is outside
+    with pytest.raises(errors.IllFormedKernel) as info:
+        builder.kernel()
+    assert _lines(info.value)[2] == "  | x[i] = x[i + 1]  # which is outside"
+
+
 def test_what_cannot_be_read_is_not_shown(model: str) -> None:
     for place in ((f"{model}.gone", 3, 8, 12), (model, 99, 8, 12), ("model.py", 1, 0, 3)):
         with pytest.raises(errors.NonAffineDomain) as info:
@@ -152,7 +162,9 @@ def test_names_are_printed_and_read(model: str) -> None:
     assert again == knl
     assert again.written_names == knl.written_names
     split = pg.split_iname(knl, "new_", 4)
-    assert 'NAMES:\nhalf_: "half"\n---' in str(split)
+    named = 'new__outer: "new_outer"\nnew__inner: "new_inner"\nhalf_: "half"'
+    assert f"NAMES:\n{named}\n---" in str(split)
+    assert pg.parse_kernel(str(split)).names_in_errors == split.names_in_errors
     with pytest.raises(errors.MalformedText):
         pg.parse_kernel(text.replace('"half"', "half"))
 
