@@ -82,6 +82,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     loops, declared = parse_domains(domains), read_kernel_data(kernel_data)
     written = read_statements(instructions)
     options = read_options(
+        written.called,
         name=name,
         assumptions=assumptions,
         target=target,
@@ -90,7 +91,6 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         seq_dependencies=seq_dependencies,
         keep_reduction_types=keep_reduction_types,
         functions=functions,
-        called=written.called,
     )
     return assemble(written, loops, declared, options)
 

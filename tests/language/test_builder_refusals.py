@@ -238,7 +238,11 @@ def _changed_condition(builder: pg.Builder) -> None:
     builder.kernel(seq_dependencies=True)
 
 
-REFUSED: list[tuple[Callable[[pg.Builder], object], type[errors.UserError], str]] = [
+def _same(loop: object) -> object:
+    return loop
+
+
+REFUSED: list[tuple[Callable[[Any], object], type[errors.UserError], str]] = [
     (_otherwise_first, errors.InvalidArgument, "'otherwise' does not follow a condition"),
     (_otherwise_late, errors.InvalidArgument, "'otherwise' does not follow a condition"),
     (_otherwise_twice, errors.InvalidArgument, "follows an 'otherwise' that has no condition"),
@@ -267,6 +271,27 @@ REFUSED: list[tuple[Callable[[pg.Builder], object], type[errors.UserError], str]
         errors.InvalidArgument,
         "is no place in a file",
     ),
+    (lambda b: b.when(1, location=3), errors.InvalidArgument, "Builder.when was given location=3"),
+    (lambda b: b.call(3), errors.InvalidArgument, "Builder.call was given function=3"),
+    (lambda b: b.where(1, 2), errors.InvalidArgument, "Builder.where needs the argument"),
+    (lambda b: b.sum(3, 1), errors.InvalidArgument, "3 is no name"),
+    (lambda b: b.assign(var("x")[0], 1, within=[3]), errors.InvalidArgument, "3 is no name"),
+    (
+        lambda b: b.sum(("i", "j"), 0, 3, 1),
+        errors.InvalidArgument,
+        "a reduction over i, j is given bounds",
+    ),
+    (
+        lambda b: b.reduce("argmax", "j", 0, 3, _same),
+        errors.InvalidArgument,
+        "argmax() is given 1 values to reduce, not 2",
+    ),
+    (
+        lambda b: b.assign(var("x")[0], 1, id="a b"),
+        errors.InvalidArgument,
+        "'a b' cannot be the id of an instruction",
+    ),
+    (lambda b: b.kernel(called={}), errors.InvalidArgument, "has no argument 'called'"),
     (lambda b: b.array("x", "float33"), errors.InvalidArgument, "the type of 'x'"),
     (lambda b: b.when("x > 0").__enter__(), errors.MalformedInstruction, "'x > 0'"),
 ]
