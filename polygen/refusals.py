@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from polygen.analysis.dataflow.computed_difference import END, At, Difference
+from polygen.analysis.integers.instance_wording import call_and_places
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.pairs.automatic_spaces import reason
 from polygen.analysis.pairs.instance_pairs import could_claim
@@ -33,14 +34,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of, name_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
-from polygen.source import Where, caller_location, together
-
-
-def _places(kernel: Kernel, *insn_ids: str) -> Where | None:
-    """Return where the step is taken, and where a program has instructions that it is about."""
-    known = kernel.instructions_by_id
-    locations = [known[insn_id].location for insn_id in insn_ids if insn_id in known]
-    return together([caller_location(), *[at for at in locations if at and not at.is_call]])
+from polygen.source import caller_location
 
 
 def refuse_order(step: str, before: Before, found: Violation) -> NoReturn:
@@ -55,14 +49,14 @@ def refuse_order(step: str, before: Before, found: Violation) -> NoReturn:
         raise CannotProve(
             f"{step} cannot be shown to keep what kernel '{kernel.name}' computes: {_doubt(found)}."
             f" It may be that, {story}",
-            where=_places(kernel, found.first, found.second),
+            where=call_and_places(kernel, found.first, found.second),
             excerpt=marked,
             remedy=f"{_claim(before, found)}if you know that this is not so, {step}(..., "
             "unsafe=True) takes the step and notes it in the kernel",
         )
     raise IllegalStep(
         f"{step} would change what kernel '{kernel.name}' computes: {story}",
-        where=_places(kernel, found.first, found.second),
+        where=call_and_places(kernel, found.first, found.second),
         excerpt=marked,
         remedy=f"{_claim(before, found)}{_REMEDIES[found.now]}",
     )
@@ -117,7 +111,7 @@ def refuse_reassociation(step: str, old: Kernel, new: Kernel, found: Reordered) 
     raise Reassociated(
         f"{step} would compute {show_expression(found.reduction)} in another order, which {why}: "
         f"{story}",
-        where=_places(old, found.insn_id),
+        where=call_and_places(old, found.insn_id),
         excerpt=excerpt(old, found.insn_id),
         remedy="keep the order of the reduction's loops (prioritize_loops), or permit another one: "
         f"{permit}",
@@ -218,7 +212,7 @@ def refuse_obligation(step: str, new: Kernel, added: Added) -> NoReturn:
     raise kind(
         f"{step} would make kernel '{new.name}' one that is well formed only if, in {ids}, "
         f"{found.what}; data decides that, and {was}",
-        where=_places(new, *found.instructions),
+        where=call_and_places(new, *found.instructions),
         excerpt=excerpt(new, *found.instructions),
         remedy=f"if you know that it is so, {step}(..., unsafe=True) takes the step and notes it "
         "in the kernel; calls with check_assumptions=True check it",
@@ -237,7 +231,7 @@ def refuse_flow(step: str, before: Before, found: Difference, why: str | None) -
         raise CannotProve(
             f"{step} cannot be shown to keep what kernel '{new.name}' computes {where}: "
             f"{about}{found.what}",
-            where=_places(new, *_known_ids(new, found.insn_id)),
+            where=call_and_places(new, *_known_ids(new, found.insn_id)),
             excerpt=excerpt(new, *_known_ids(new, found.insn_id)),
             remedy=f"if you know that it does, {step}(..., unsafe=True) takes the step "
             "and notes it in the kernel",
@@ -255,7 +249,7 @@ def refuse_flow(step: str, before: Before, found: Difference, why: str | None) -
         )
     raise IllegalStep(
         f"{step} would change what kernel '{new.name}' computes: {_other_value(before, found)}",
-        where=_places(new, *_known_ids(new, found.insn_id, found.before.insn_id)),
+        where=call_and_places(new, *_known_ids(new, found.insn_id, found.before.insn_id)),
         excerpt=excerpt(new, *_known_ids(new, found.insn_id, found.before.insn_id)),
         remedy="keep writes and reads of what carries this value in their order, and in "
         "storage of its own",

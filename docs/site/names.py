@@ -53,7 +53,7 @@ class _Purpose:
 
 
 _PURPOSES = {
-    "Making kernels": _Purpose("From text, trees, or other kernels.", "language source"),
+    "Making kernels": _Purpose("From text, calls, trees, or other kernels.", "language source"),
     "What kernels consist of": _Purpose(
         "The classes of which kernels and their parts are. Their fields are listed in "
         "`the fields of a kernel <../../reference/kernel.html>`_.",
@@ -189,6 +189,7 @@ _RETURNED = Group(
         *("ir.tags.GroupTag", "ir.tags.LocalTag", "ir.tags.AutoLocalTag", "ir.tags.UnrollTag"),
         *("ir.tags.UnrollHintTag", "ir.tags.IlpTag", "ir.tags.VectorTag", "ir.tags.ForTag"),
         "targets.languages.target.Target",
+        *("language.handles.Handle", "language.handles.VariableHandle", "language.handles.Loop"),
     ),
 )
 _OWN_STEPS = Group(

@@ -119,8 +119,9 @@ class Kernel(Offering, InNotebook):
                 break
         else:
             return self
-        if "tags" in changes:
-            changes["tags"] = constantdict(changes["tags"])
+        for name in ("tags", "written_names"):
+            if name in changes:
+                changes[name] = constantdict(changes[name])
         new = changed(self, **changes)
         new.__dict__["facts"] = self.facts
         return new
@@ -218,11 +219,19 @@ class Kernel(Offering, InNotebook):
 
     @property
     def names_in_errors(self) -> Mapping[str, str]:
-        """What the user calls each iname and variable; nothing if all have their names."""
+        """What the user calls each iname and variable; nothing if all have their names.
+
+        Inames that a step made of one that had to get another name, as ``i_0_outer``, are called
+        like its: ``i_outer``.
+        """
         if not self.written_names:
             return self.written_names
-        same = {name: name for name in (*self.inames, *self.variables)}
-        return same | {n: w for n, w in self.written_names.items() if n in same}
+        found = {name: name for name in (*self.inames, *self.variables)}
+        gone = {n: w for n, w in self.written_names.items() if n not in found}
+        for old, called in gone.items():
+            parts = [i for i in self.inames if i.startswith(f"{old}_")]
+            found |= {iname: called + iname.removeprefix(old) for iname in parts}
+        return found | {n: w for n, w in self.written_names.items() if n in found}
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ from polygen.language.builder_arguments import (
     Place,
     all_of,
     condition_of,
+    id_of,
     is_argument,
     place_of,
     prefix_of,
@@ -207,6 +208,7 @@ class Builder:
 
     # --- conditions
 
+    @public
     @contextmanager
     def when(self, *conditions: Any, location: Place = None) -> Generator[None]:
         """Let what is added within ``with`` be executed where conditions hold.
@@ -225,6 +227,7 @@ class Builder:
         finally:
             self._blocks.close()
 
+    @public
     @contextmanager
     def otherwise(self, *conditions: Any, location: Place = None) -> Generator[None]:
         """Let what is added within ``with`` be executed where the conditions before do not hold.
@@ -361,6 +364,7 @@ class Builder:
                 raise taken(name)
 
     @staticmethod
+    @public_but("axes")
     def part(axes: Names, element: Any) -> Handle:
         """Return ``[j]: a[i, j]``, part of an array, for a kernel that is called.
 
@@ -373,6 +377,7 @@ class Builder:
     # --- values
 
     @staticmethod
+    @public
     def call(function: str, *arguments: Any) -> Handle:
         """Return what a function makes of values: ``builder.call("sin", x[i])``.
 
@@ -383,6 +388,7 @@ class Builder:
         return Handle(ex.Call(ex.Variable(function), tuple(map(tree_of, arguments))))
 
     @staticmethod
+    @public
     def where(condition: Any, then: Any, otherwise: Any) -> Handle:
         """Return one value if a condition holds, and another one if not.
 
@@ -436,7 +442,7 @@ class Builder:
             width = facts_of(found).width
             given: tuple[Any, ...] = operand
             if len(given) > 2:
-                over, given = self._own_loop(over, given, width)
+                over, given = self._own_loop(over, given)
             if len(given) != width:
                 raise InvalidArgument(
                     f"{operation}() is given {len(given)} values to reduce, not {width}",
@@ -449,9 +455,16 @@ class Builder:
             reduced = values[0] if width == 1 else ex.Several(values)
             return Handle(ex.Reduction(found, words_of(over), reduced))
 
-    def _own_loop(self, over: Any, given: tuple[Any, ...], width: int) -> tuple[Loop, Any]:
+    def _own_loop(self, over: Any, given: tuple[Any, ...]) -> tuple[Loop, tuple[Any, ...]]:
         """Return a new loop for a reduction, and what is reduced in terms of it."""
-        (like,) = words_of(over)
+        like, *others = words_of(over)
+        if others:
+            raise InvalidArgument(
+                f"a reduction over {like}, {', '.join(others)} is given bounds",
+                where=caller_location(),
+                remedy="make the loops before: builder.sum((i, j), x[i, j]) with i = "
+                "builder.loop('i', 0, n)",
+            )
         lower, upper, *operand = given
         written = len(operand) != 1 or isinstance(operand[0], ex.ExpressionNode)
         written = written or not callable(operand[0])  # as trees are: they make calls
@@ -463,8 +476,7 @@ class Builder:
             )
         new = self.loop(like, lower, upper)
         if not written:
-            made = operand[0](new)
-            return new, made if width > 1 else (made,)
+            return new, several(operand[0](new))
         values = {like: new.expression}
         return new, tuple([walk.substitute(readable(value), values) for value in operand])
 
@@ -512,14 +524,14 @@ class Builder:
                 Statement(
                     targets,
                     values_of(value, len(targets)),
-                    id=id,
+                    id=id_of(id),
                     id_prefix=prefix_of(targets, tree_of(value)),
                     inames=None if within is None else frozenset(words_of(within)),
                     dependencies=tuple([name for name in before if name != "*"]),
                     exhaustive="*" in before,
                     predicates=tuple(map(readable_alone, several(when))),
                     atomicity=atomic,
-                    tags=frozenset(tags),
+                    tags=frozenset((tags,) if isinstance(tags, str) else tags),
                 )
             )
 
@@ -545,7 +557,10 @@ class Builder:
             said = said.inside(replace(around, more_inames=around.more_inames - reduced))
         insn_id = said.id or self._ids.new(said)
         self._taken.add(insn_id)
-        self._statements.append(replace(said, id=insn_id, where=caller_location()))
+        where = caller_location()
+        if where is not None:  # later, no traceback shows that line
+            where = replace(where, is_call=False)
+        self._statements.append(replace(said, id=insn_id, where=where))
         self._mentioned.update(*map(walk.free_variables, said.expressions))
         self._mentioned.update([name for name, _ in said.declared])
         return insn_id
@@ -589,7 +604,7 @@ class Builder:
 def _checked_options(name: str, options: dict[str, Any]) -> KernelOptions:
     """Return the options of a kernel."""
     _OPTIONS.by_name((), {"name": name, **options})
-    return read_options(name=name, **options)
+    return read_options({}, name=name, **options)
 
 
-_OPTIONS = Signature(read_options, name="Builder.kernel")
+_OPTIONS = Signature(read_options, skipped=1, name="Builder.kernel")

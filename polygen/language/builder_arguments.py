@@ -11,6 +11,7 @@ from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
+from polygen.ir.public import is_a
 from polygen.ir.show_expression import show_expression
 from polygen.language.handles import Handle, Loop
 from polygen.language.statement import Statement
@@ -23,7 +24,7 @@ Operand: TypeAlias = Expression | Handle | Callable[[Loop], Any]  # of a reducti
 Place: TypeAlias = SourceLocation | tuple[Any, ...] | None
 
 
-def place_of(location: Place) -> SourceLocation | None:
+def place_of(location: object) -> SourceLocation | None:
     """Return a place that may have been given as a tuple.
 
     Raises:
@@ -32,9 +33,10 @@ def place_of(location: Place) -> SourceLocation | None:
     if location is None or isinstance(location, SourceLocation):
         return location
     kinds = (str, int, int, int)
-    fits = 2 <= len(location) <= 4 and all(
+    given = several(location)
+    fits = 2 <= len(given) <= 4 and all(
         isinstance(part, kind) or (part is None and at > 1)
-        for at, (part, kind) in enumerate(zip(location, kinds, strict=False))
+        for at, (part, kind) in enumerate(zip(given, kinds, strict=False))
     )
     if not fits:
         raise InvalidArgument(
@@ -42,7 +44,8 @@ def place_of(location: Place) -> SourceLocation | None:
             where=caller_location(),
             remedy="pass (file, line), or (file, line, column, end)",
         )
-    return SourceLocation(*location)
+    made: Any = SourceLocation
+    return cast("SourceLocation", made(*given))
 
 
 def taken(name: str) -> NameTaken:
@@ -118,12 +121,42 @@ def prefix_of(targets: tuple[Expression, ...], value: Any) -> str | None:
 
 def words_of(names: Names) -> tuple[str, ...]:
     """Return names, given as one or several texts or variables, as texts."""
-    several = (names,) if isinstance(names, str | ex.Variable | Handle) else tuple(names)
-    return tuple([word_of(n) for n in several])
+    if isinstance(names, str | ex.Variable | Handle):
+        return (word_of(names),)
+    if not is_a(names, (Iterable,)):
+        raise _no_name(names)
+    return tuple([word_of(name) for name in names])
 
 
 def word_of(name: Name) -> str:
     """Return a name, given as a text or as what stands for it, as a text."""
-    if isinstance(name, str):
-        return name
-    return name.iname if isinstance(name, Loop) else name.name
+    if isinstance(name, Loop):
+        return name.iname
+    if isinstance(name, ex.Variable | Handle):
+        return name.name
+    if not isinstance(cast("object", name), str):
+        raise _no_name(name)
+    return name
+
+
+def id_of(given: str | None) -> str | None:
+    """Return an id that an instruction may have, or None.
+
+    Raises:
+        InvalidArgument: if it is no identifier.
+    """
+    if given is None or (given.isascii() and given.isidentifier()):
+        return given
+    raise InvalidArgument(
+        f"'{given}' cannot be the id of an instruction",
+        where=caller_location(),
+        remedy="use letters, digits and underscores",
+    )
+
+
+def _no_name(given: object) -> InvalidArgument:
+    return InvalidArgument(
+        f"{given!r} is no name",
+        where=caller_location(),
+        remedy="pass a text, a loop or a variable, or several of these",
+    )

@@ -72,6 +72,8 @@ class KernelOptions:
 
 
 def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
+    called: Mapping[str, Kernel],
+    /,
     *,
     name: str,
     assumptions: object = "",
@@ -82,7 +84,6 @@ def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
     keep_reduction_types: bool = False,
     wrap_negative: bool = False,
     functions: Mapping[str, ScalarCallable | Kernel] | None = None,
-    called: Mapping[str, Kernel] | None = None,
 ) -> KernelOptions:
     """Return the options of a kernel, checked.
 
@@ -99,7 +100,7 @@ def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
     known = parse_assumptions(assumptions)
     given = _checked_functions(functions)
     kernels = {n: f for n, f in given.items() if isinstance(f, Kernel)}
-    kernels = {**(called or {}), **kernels}
+    kernels = {**called, **kernels}
     for function in kernels:
         check_function_name(function)
     return KernelOptions(

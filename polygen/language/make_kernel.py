@@ -88,6 +88,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     loops = parse_domains(domains, ended_by_conditions(written.statements))
     declared = read_kernel_data(kernel_data)
     options = read_options(
+        written.called,
         name=name,
         assumptions=assumptions,
         target=target,
@@ -97,7 +98,6 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         keep_reduction_types=keep_reduction_types,
         wrap_negative=wrap_negative,
         functions=functions,
-        called=written.called,
     )
     return assemble(written, loops, declared, options)
 

@@ -184,9 +184,8 @@ class _Parts:
             options=self.options,
             preambles=tuple(self.preambles),
             derived_sizes=tuple(self.derived_sizes),
-            written_names=self.written_names,
             location=caller_location(),
-        ).copy(tags=self.tags)
+        ).copy(tags=self.tags, written_names=self.written_names)
         kernel = without_linear_subscripts(kernel)
         kernel = with_functions(with_libraries(kernel), self.functions.functions())
         symbols = self.functions.symbols()

@@ -26,6 +26,9 @@ Pair: TypeAlias = tuple[Any, ...]
 
 _MOST_NESTED = 100  # as in texts
 _IN_TEXT = frozenset(("cast", *REDUCE))  # how their arguments are read depends on the text
+_PYTHONS = frozenset((bool, int, float, complex))
+_TOO_LONG = frozenset((np.longdouble, np.clongdouble))
+_NUMPYS = (np.number, np.bool_)
 _SELECTIONS: dict[str, Any] = {"min": ex.Min, "max": ex.Max}
 
 
@@ -63,6 +66,8 @@ def readable(node: Any, within: str = "an instruction", level: int = 0) -> Expre
     Raises:
         MalformedInstruction: if there is something in it that polygen does not have.
     """
+    if type(node) is int:
+        return cast("Expression", node)
     if isinstance(node, Handle):
         node = node.expression
     if level > _MOST_NESTED:
@@ -158,9 +163,10 @@ def _what_is_wrong(node: object) -> str | None:
 
 def _is_number(node: object) -> bool:
     """Tell whether polygen has a type for a number."""
-    if type(node) in (np.longdouble, np.clongdouble):
-        return False
-    return type(node) in (bool, int, float, complex) or isinstance(node, np.number | np.bool_)
+    kind = type(node)
+    if kind in _PYTHONS or kind in _TOO_LONG:
+        return kind in _PYTHONS
+    return isinstance(node, _NUMPYS)
 
 
 def _written_number(number: Any) -> Expression:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pymbolic
 import pytest
 
@@ -97,6 +98,16 @@ def test_a_place_without_columns_shows_its_line(model: str) -> None:
     assert "^" not in str(info.value)
 
 
+def test_calls_without_places_show_their_own_lines() -> None:
+    builder = pg.Builder()
+    x = builder.array("x", "float64", (4,))
+    with builder.loop("i", 0, 4) as i:
+        x[i] = x[i + 1]  # which is outside
+    with pytest.raises(errors.IllFormedKernel) as info:
+        builder.kernel()
+    assert _lines(info.value)[2] == "  | x[i] = x[i + 1]  # which is outside"
+
+
 def test_what_cannot_be_read_is_not_shown(model: str) -> None:
     for place in ((f"{model}.gone", 3, 8, 12), (model, 99, 8, 12), ("model.py", 1, 0, 3)):
         with pytest.raises(errors.NonAffineDomain) as info:
@@ -111,6 +122,21 @@ def test_instructions_that_wait_for_each_other_show_all_their_places(model: str)
         _smooth(model).kernel()
     places = _lines(info.value)[1].removeprefix("  at ").split(" and ")
     assert sorted(places) == [f"{model}:3:9", f"{model}:4:9"]
+
+
+def test_data_that_breaks_an_obligation_shows_the_access(model: str) -> None:
+    builder = pg.Builder()
+    x, place = builder.array("half", "float64", (4,)), builder.array("place", "int32", (4,))
+    with builder.loop("i", 0, 4) as i:
+        builder.assign(x[place[i]], i, location=(model, 3, 8, 12))
+    knl = builder.kernel()
+    with pytest.raises(errors.ObligationViolated) as info:
+        knl(half_=np.zeros(4), place=np.array([0, 1, 7, 3], np.int32), check_assumptions=True)
+    shown = _lines(info.value)
+    assert shown[1].startswith(f"  at {__file__}:")
+    assert shown[1].endswith(f" and {model}:3:9")
+    assert shown[2:4] == ["  | half = x[new] / 2", "  | ^^^^"]
+    assert shown[-1] == "  names: 'half' is half_ in the kernel"
 
 
 # --- names
@@ -136,7 +162,9 @@ def test_names_are_printed_and_read(model: str) -> None:
     assert again == knl
     assert again.written_names == knl.written_names
     split = pg.split_iname(knl, "new_", 4)
-    assert 'NAMES:\nhalf_: "half"\n---' in str(split)
+    named = 'new__outer: "new_outer"\nnew__inner: "new_inner"\nhalf_: "half"'
+    assert f"NAMES:\n{named}\n---" in str(split)
+    assert pg.parse_kernel(str(split)).names_in_errors == split.names_in_errors
     with pytest.raises(errors.MalformedText):
         pg.parse_kernel(text.replace('"half"', "half"))
 
@@ -210,7 +238,11 @@ def _changed_condition(builder: pg.Builder) -> None:
     builder.kernel(seq_dependencies=True)
 
 
-REFUSED: list[tuple[Callable[[pg.Builder], object], type[errors.UserError], str]] = [
+def _same(loop: object) -> object:
+    return loop
+
+
+REFUSED: list[tuple[Callable[[Any], object], type[errors.UserError], str]] = [
     (_otherwise_first, errors.InvalidArgument, "'otherwise' does not follow a condition"),
     (_otherwise_late, errors.InvalidArgument, "'otherwise' does not follow a condition"),
     (_otherwise_twice, errors.InvalidArgument, "follows an 'otherwise' that has no condition"),
@@ -239,6 +271,27 @@ REFUSED: list[tuple[Callable[[pg.Builder], object], type[errors.UserError], str]
         errors.InvalidArgument,
         "is no place in a file",
     ),
+    (lambda b: b.when(1, location=3), errors.InvalidArgument, "Builder.when was given location=3"),
+    (lambda b: b.call(3), errors.InvalidArgument, "Builder.call was given function=3"),
+    (lambda b: b.where(1, 2), errors.InvalidArgument, "Builder.where needs the argument"),
+    (lambda b: b.sum(3, 1), errors.InvalidArgument, "3 is no name"),
+    (lambda b: b.assign(var("x")[0], 1, within=[3]), errors.InvalidArgument, "3 is no name"),
+    (
+        lambda b: b.sum(("i", "j"), 0, 3, 1),
+        errors.InvalidArgument,
+        "a reduction over i, j is given bounds",
+    ),
+    (
+        lambda b: b.reduce("argmax", "j", 0, 3, _same),
+        errors.InvalidArgument,
+        "argmax() is given 1 values to reduce, not 2",
+    ),
+    (
+        lambda b: b.assign(var("x")[0], 1, id="a b"),
+        errors.InvalidArgument,
+        "'a b' cannot be the id of an instruction",
+    ),
+    (lambda b: b.kernel(called={}), errors.InvalidArgument, "has no argument 'called'"),
     (lambda b: b.array("x", "float33"), errors.InvalidArgument, "the type of 'x'"),
     (lambda b: b.when("x > 0").__enter__(), errors.MalformedInstruction, "'x > 0'"),
 ]

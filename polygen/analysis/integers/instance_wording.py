@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.ir.kernel import Kernel
-from polygen.source import Where, together
+from polygen.source import Where, caller_location, together
 
 OTHER_ITERATIONS = "it leaves out iterations, or has new ones"
 
@@ -68,3 +68,10 @@ def shown_parameters(kernel: Kernel, point: Mapping[str, int]) -> str:
 def shown_places(kernel: Kernel, *insn_ids: str) -> Where | None:
     """Return where the user wrote these instructions."""
     return together(kernel.instruction(i).location or kernel.location for i in insn_ids)
+
+
+def call_and_places(kernel: Kernel, *insn_ids: str) -> Where | None:
+    """Return where polygen is called, and where a program has these instructions, if it says so."""
+    known = kernel.instructions_by_id
+    locations = [known[insn_id].location for insn_id in insn_ids if insn_id in known]
+    return together([caller_location(), *[at for at in locations if at and not at.is_call]])

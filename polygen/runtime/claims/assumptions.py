@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polygen.analysis.access.accesses import Access, Reference, touched
 from polygen.analysis.access.storage_copies import axes
-from polygen.analysis.integers.instance_wording import shown_instance, shown_values
+from polygen.analysis.integers.instance_wording import call_and_places, shown_instance, shown_values
 from polygen.analysis.typing.inference import infer_types
 from polygen.analysis.wellformed.check import obligations
 from polygen.analysis.wellformed.integer_powers import has_powers, power_obligations
@@ -30,6 +30,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.claims import Independent, Injective
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import in_users_names
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 from polygen.runtime.arrays.expression_values import value_of
@@ -59,6 +60,7 @@ class CallData:
     addresses: Callable[[str], int | None]
 
 
+@in_users_names
 def check_assumptions(
     kernel: Kernel, data: CallData, dtypes: Mapping[str, DType] | None = None
 ) -> None:
@@ -192,7 +194,7 @@ class _Check:
                 raise ObligationViolated(
                     f"kernel '{self._kernel.name}' was called with data for which {what}, one "
                     f"writing it, and nothing says which comes first",
-                    where=caller_location(),
+                    where=call_and_places(self._kernel, first.insn.id, second.insn.id),
                     excerpt=excerpt(self._kernel, first.insn.id, second.insn.id),
                     remedy=_REMEDY,
                 )
@@ -230,7 +232,7 @@ class _Check:
                     what = self._pair(a.reference, b.reference, here, there, found)
                     raise ClaimViolated(
                         f"kernel '{self._kernel.name}' relies on {claim}, and {what}",
-                        where=caller_location(),
+                        where=call_and_places(self._kernel, *ids),
                         excerpt=excerpt(self._kernel, *ids),
                         remedy="pass other data, or make the kernel without the claim",
                     )
@@ -313,7 +315,7 @@ class _Check:
             f"its array: {where}{shown_reference(reference)} in '{reference.insn.id}' needs "
             f"{shown_element(outside.name, outside.index)}, and '{outside.name}' has the shape "
             f"{shape}",
-            where=caller_location(),
+            where=call_and_places(self._kernel, reference.insn.id),
             excerpt=excerpt(self._kernel, reference.insn.id),
             remedy=_REMEDY,
         )

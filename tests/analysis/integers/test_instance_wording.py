@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
 from polygen.analysis.integers.instance_wording import (
+    call_and_places,
     shown_conflict,
     shown_instance,
     shown_parameters,
@@ -103,3 +105,11 @@ def test_where_an_instruction_has_no_place_the_kernel_s_is_named() -> None:
     nowhere = _placed(scalar=3, update=None, alone=None, kernel=None)
     assert shown_places(nowhere, "update", "alone") is None
     assert str(shown_places(nowhere, "update", "scalar")) == "x.py:3"
+
+
+def test_places_of_programs_stand_behind_the_line_that_calls() -> None:
+    knl = _placed(scalar=3, update=4, alone=None, kernel=1)
+    shown = str(call_and_places(knl, "update", "alone", "nobody"))
+    assert re.fullmatch(rf"{re.escape(__file__)}:\d+ and x\.py:4", shown)
+    assert str(call_and_places(KERNEL, "update")).startswith(f"{__file__}:")
+    assert " and " not in str(call_and_places(KERNEL, "update"))  # which is text in this file
