@@ -34,6 +34,7 @@ from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import make_instructions, name_statements
 from polygen.language.kernel_data import Declared, read_kernel_data
 from polygen.language.linear import without_linear_subscripts
+from polygen.language.named_products import NamedProducts, used_names
 from polygen.language.negative_subscripts import with_wrapped_subscripts
 from polygen.language.of_nothing import with_something_to_reduce
 from polygen.language.own_loops import with_own_loops
@@ -115,8 +116,10 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     location = caller_location()
     check_function_name(name)
     options = Options(silenced_warnings=warning_names(silenced_warnings))
-    loops, known = parse_domains(domains), parse_assumptions(assumptions)
-    instructions = _kept(instructions)
+    instructions, kernel_data = _kept(instructions), _kept(kernel_data)
+    products = NamedProducts(used_names(domains, assumptions, instructions, kernel_data))
+    loops = parse_domains(products.in_all(domains))
+    known = parse_assumptions(products.in_all(assumptions))
     given = _checked_functions(functions)
     called = {n: f for n, f in given.items() if isinstance(f, Kernel)}
     called = _in_instructions(instructions) | called
@@ -136,6 +139,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             "assumptions": known,
             "target": _checked_target(target),
             "options": options,
+            "derived_sizes": products.sizes,
             "location": location,
         },
     )
@@ -182,7 +186,8 @@ class _Text:
         """
         named, rules, loops = name_statements(self.instructions, self.loops, self.called, own)
         statements = [one.statement for one in named]
-        uses = find_uses(statements, (*loops, self.fields["assumptions"]), self.declared)
+        sizes = self.fields["derived_sizes"]
+        uses = find_uses(statements, (*loops, self.fields["assumptions"]), self.declared, sizes)
         check_rule_names(rules, uses)
         arguments, temporaries = make_variables(uses, self.declared)
         names = [t.name for t in temporaries]
