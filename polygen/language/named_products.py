@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from polygen.errors import UserError
 from polygen.ir import expression as ex
 from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
@@ -99,10 +100,13 @@ class NamedProducts:
         if word == "(":
             end = _closing(words, at)
             inside = text[words[at][2] : words[end][1]] if end else ""
-            used = {name for name, _, _ in words[at:end] if _NAME.match(name)} if end else set()
-            if not end or not used or not used.isdisjoint(bound) or not _PLAIN.fullmatch(inside):
+            used = [name for name, _, _ in words[at:end] if _NAME.match(name)]
+            if not used or not _PLAIN.fullmatch(inside) or any(name in bound for name in used):
                 return None
-            return parse_expression(self._named(inside, bound)), end + 1
+            try:
+                return parse_expression(self._named(inside, bound)), end + 1
+            except UserError:  # isl does not read it, either, and it is said what is wrong
+                return None
         following = words[at + 1][0] if at + 1 < len(words) else ""
         if not _NAME.match(word) or word in bound or following == "(":
             return None

@@ -37,6 +37,7 @@ from tests.oracle.cases import kernel
         ("{ [i]: 0<=i<(n mod 4)*m }", None, []),
         ("{ [i]: 0<=i<(n*m }", "{ [i]: 0<=i<(n_m }", ["n_m = n * m"]),  # isl says what is wrong
         ("{ [i]: 0<=i<n* }", None, []),
+        ("{ [i]: 0<=i<(n m)*k }", None, []),
     ],
 )
 def test_texts(text: str, named: str | None, sizes: list[str]) -> None:

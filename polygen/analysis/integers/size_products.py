@@ -79,9 +79,9 @@ def size_products(kernel: Kernel, unknowns: Unknowns) -> list[SizeProduct]:
             if len(factors) < 2:
                 continue
             fixed = [f for f in factors if _is_fixed(f, sizes)]
-            wanted = derived.union(p.key for p in found.values())
-            wanted = wanted if len(fixed) == len(factors) else set()
-            splits = [_without(factors, k) for k in sorted(wanted) if len(k) < len(factors)]
+            wanted = sorted(derived.union(p.key for p in found.values()))
+            wanted = wanted if len(fixed) == len(factors) else []
+            splits = [_without(factors, key) for key in wanted if len(key) < len(factors)]
             if fixed and len(fixed) < len(factors):
                 splits.append(([f for f in factors if f not in fixed], fixed))
             for rest, size in splits:
