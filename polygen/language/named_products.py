@@ -10,14 +10,16 @@ A product of more than two has the names of those before it: ``n_m_k = n_m * k``
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 from polygen.errors import UserError
 from polygen.ir import expression as ex
 from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.sizes import DerivedSize
 from polygen.language.isl_text import bound_names
@@ -33,16 +35,31 @@ class NamedProducts:
     """Gives names to products of sizes, equal ones to equal products.
 
     Attributes:
-        taken: names that are used already; new ones are added.
+        find_taken: returns the names that are used already; asked once, when there is a product.
     """
 
-    taken: set[str]
+    find_taken: Callable[[], set[str]]
     _sizes: dict[tuple[str, ...], DerivedSize] = field(default_factory=new_dict)
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> NamedProducts:
+        """Return what gives the names of a kernel to products that it has already."""
+        found = cls(lambda: set(kernel.names))
+        flat: dict[str, tuple[str, ...]] = {}
+        for size in kernel.derived_sizes:
+            shown = map(show_expression, size.factors)
+            flat[size.name] = tuple(sorted(p for part in shown for p in flat.get(part, (part,))))
+            found._sizes[flat[size.name]] = size
+        return found
 
     @property
     def sizes(self) -> tuple[DerivedSize, ...]:
         """The derived sizes, those first that others follow from."""
         return tuple(self._sizes.values())
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        return self.find_taken()
 
     def in_all(self, given: object) -> Any:
         """Return domains, or assumptions, with names for products in those that are texts."""
@@ -130,9 +147,9 @@ class NamedProducts:
             names = [f.name for f in (first, second) if isinstance(f, ex.Variable)]
             like = new = "_".join(names) if len(names) == 2 else "size"
             count = 0
-            while new in self.taken:
+            while new in self._taken:
                 new, count = f"{like}_{count}", count + 1
-            self.taken.add(new)
+            self._taken.add(new)
             self._sizes[key] = DerivedSize(new, None, (first, second))
         return ex.Variable(self._sizes[key].name)
 

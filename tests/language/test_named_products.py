@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import MissingArgument, NonAffineDomain, SizeMismatch, WrongShape
+from polygen.errors import (
+    AssumptionViolated,
+    MissingArgument,
+    NonAffineDomain,
+    SizeMismatch,
+    UnknownName,
+    WrongShape,
+)
 from polygen.language.named_products import NamedProducts, used_names
 from tests.oracle.cases import kernel
 
@@ -41,7 +48,7 @@ from tests.oracle.cases import kernel
     ],
 )
 def test_texts(text: str, named: str | None, sizes: list[str]) -> None:
-    products = NamedProducts(set())
+    products = NamedProducts(set[str])
     assert products.in_text(text) == (named or text)
     assert list(map(str, products.sizes)) == sizes
     assert products.in_all([text, 3]) == [named or text, 3]
@@ -135,6 +142,21 @@ def test_steps_keep_them() -> None:
     assert fixed.derived_sizes == ()
     np.testing.assert_array_equal(fixed.executor("c")(a=PLANE)[1][0], PLANE.ravel())
     assert pg.rename_argument(knl, "n", "rows").derived_sizes[0].names == {"rows", "m"}
+
+
+def test_assumptions_about_products() -> None:
+    data = [pg.GlobalArg("a", "float64", "n, m"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<n*m }", "b[i] = a[i//m, i % m]", data, assumptions="n*m >= 2")
+    knl = pg.assume(knl, "m*n mod 2 = 0 and n*n >= 4")
+    assert list(map(str, knl.derived_sizes)) == ["n_m = n * m", "n_n = n * n"]
+    assert pg.parse_kernel(str(knl)) == knl
+    run = knl.executor("c")
+    np.testing.assert_array_equal(run(a=PLANE)[1][0], PLANE.ravel())
+    for wrong in PLANE[:1, :1], PLANE[:3, :3], PLANE[:1, :2]:
+        with pytest.raises(AssumptionViolated):
+            run(a=wrong.copy())
+    with pytest.raises(UnknownName, match="mentions 'q', which is no scalar argument"):
+        pg.assume(knl, "n*q >= 1")
 
 
 def test_sizes_that_are_negative_count_as_none() -> None:
