@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from polygen.errors import (
     AssumptionViolated,
+    MalformedInstruction,
     MissingArgument,
     NonAffineDomain,
     SizeMismatch,
@@ -174,3 +175,11 @@ def test_other_products_are_refused() -> None:
         pg.make_kernel("{ [i, j]: 0<=i<n and 0<=j<i*m }", "out[i, j] = 1")
     with pytest.raises(NonAffineDomain):
         pg.make_kernel("{ [i]: 0<=i<n and i*i<m }", "out[i] = 1")
+
+
+def test_kernels_that_are_called_have_none() -> None:
+    f = pg.make_function("{ [k]: 0<=k<n*m }", "y[k] = 2*x[k]", ["n", "m", "x", "y"], name="f")
+    data = [pg.GlobalArg("x, out", shape="12, p"), "..."]
+    text = "[k]: out[k, q] = f(3, 4, [k]: x[k, q])"
+    with pytest.raises(MalformedInstruction, match=r"has the size n_m = n \* m, a product that"):
+        pg.make_kernel("{ [q]: 0<=q<p }", text, data, functions={"f": f})

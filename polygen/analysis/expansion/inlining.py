@@ -176,8 +176,8 @@ class Inlining:
         if self._kernel.derived_sizes:
             raise refusal(kernel, call)(
                 MalformedInstruction,
-                f"kernel '{self._kernel.name}' has the size {self._kernel.derived_sizes[0]}, as "
-                "loops were joined in it: such a kernel cannot be called",
+                f"kernel '{self._kernel.name}' has the size {self._kernel.derived_sizes[0]}, a "
+                "product that follows from others: such a kernel cannot be called",
             )
         self._given = given_by(call)
         self._taken = taken
