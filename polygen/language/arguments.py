@@ -25,6 +25,7 @@ from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.ir.layout import layout_expressions
 from polygen.ir.names import check_name
+from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import SubstitutionRule
 from polygen.language.kernel_data import Declared
 from polygen.language.parser import located
@@ -59,9 +60,18 @@ class Uses:
 
 
 def find_uses(
-    statements: Sequence[Statement], domains: Sequence[Domain], declared: Declared
+    statements: Sequence[Statement],
+    domains: Sequence[Domain],
+    declared: Declared,
+    sizes: Sequence[DerivedSize] = (),
 ) -> Uses:
     """Return how the names of a kernel are used.
+
+    Parameters:
+        statements: what the instructions say.
+        domains: those of the kernel, and what it assumes.
+        declared: the arguments and temporaries that are declared.
+        sizes: those that follow from others, which are used in their place.
 
     Raises:
         NameTaken: if two statements declare one name, or if a variable is called like an iname
@@ -87,6 +97,7 @@ def find_uses(
         )
     written, declaring = _written(statements, inames)
     parameters = {name for domain in domains for name in domain.parameters}
+    parameters = parameters.union(*(s.names for s in sizes)) - {s.name for s in sizes}
     return Uses(
         frozenset(arrays),
         frozenset(scalars) - inames,

@@ -66,6 +66,15 @@ def read_set(text: str) -> isl.Set:
     return result
 
 
+def bound_names(text: str) -> frozenset[str]:
+    """Return the words in a set's text that are no parameters: inames, and words of isl's."""
+    found = set(KEYWORDS)
+    for pattern in (_TUPLE, _BOUND):
+        for match in pattern.finditer(text):
+            found.update(_LEADING.findall(match[1]))
+    return frozenset(found)
+
+
 def _check_tuples(pieces: list[list[str]], text: str) -> None:
     for piece in pieces:
         twice = [n for position, n in enumerate(piece) if n in piece[:position]]

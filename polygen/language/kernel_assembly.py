@@ -26,6 +26,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.library_call import LibraryCall
 from polygen.ir.names import check_function_name
 from polygen.ir.options import TARGET_NAMES, Options, unknown_target
+from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import Rules
 from polygen.ir.verify import verify
 from polygen.language.arguments import check_rule_names, find_uses, make_variables
@@ -56,6 +57,7 @@ class KernelOptions:
 
     Attributes:
         fields: those of the kernel that are what they are.
+        sizes: those that are products of others.
         called: the kernels that instructions may call, by name.
         functions: other functions.
         priorities: which loops are outside of which: inames, outermost first.
@@ -63,6 +65,7 @@ class KernelOptions:
     """
 
     fields: Mapping[str, Any]
+    sizes: tuple[DerivedSize, ...]
     called: Mapping[str, Kernel]
     functions: Mapping[str, Any]
     priorities: tuple[tuple[str, ...], ...]
@@ -77,6 +80,7 @@ def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
     *,
     name: str,
     assumptions: object = "",
+    sizes: tuple[DerivedSize, ...] = (),
     target: str | None = None,
     loop_priority: str | Iterable[str] | None = None,
     silenced_warnings: str | Iterable[str] = (),
@@ -111,6 +115,7 @@ def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
             "options": options,
             "location": location,
         },
+        sizes=sizes,
         called=kernels,
         functions={n: f for n, f in given.items() if n not in kernels},
         priorities=read_priorities(loop_priority),
@@ -169,14 +174,16 @@ class _Parts:
         named, loops = name_statements(self.statements, self.rules, self.loops, own)
         rules = tuple(self.rules.values())
         statements = [one.statement for one in named]
-        uses = find_uses(statements, (*loops, options.fields["assumptions"]), self.declared)
+        uses = find_uses(
+            statements, (*loops, options.fields["assumptions"]), self.declared, options.sizes
+        )
         check_rule_names(rules, uses)
         arguments, temporaries = make_variables(uses, self.declared)
         names = [t.name for t in temporaries]
         bounded, ends = with_ends(loops, {*uses.names, *names})
         kernel = Kernel(
             domains=bounded,
-            derived_sizes=ends,
+            derived_sizes=(*options.sizes, *ends),
             instructions=make_instructions(named, loops, names, sequential=options.sequential),
             arguments=arguments,
             temporaries=temporaries,

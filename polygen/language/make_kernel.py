@@ -14,6 +14,7 @@ from polygen.language.domains import parse_domains
 from polygen.language.instructions import read_statements
 from polygen.language.kernel_assembly import assemble, read_options
 from polygen.language.kernel_data import read_kernel_data
+from polygen.language.named_products import NamedProducts, used_names
 from polygen.language.while_loops import ended_by_conditions
 
 
@@ -85,12 +86,15 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             all are a `UserError`.
     """
     written = read_statements(instructions)
-    loops = parse_domains(domains, ended_by_conditions(written.statements))
     declared = read_kernel_data(kernel_data)
+    products = NamedProducts(lambda: used_names(domains, assumptions, written, declared))
+    loops = parse_domains(products.in_all(domains), ended_by_conditions(written.statements))
+    known = products.in_all(assumptions)
     options = read_options(
         written.called,
         name=name,
-        assumptions=assumptions,
+        assumptions=known,
+        sizes=products.sizes,
         target=target,
         loop_priority=loop_priority,
         silenced_warnings=silenced_warnings,

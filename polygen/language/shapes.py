@@ -7,6 +7,7 @@ from dataclasses import replace
 from polygen.analysis.access.footprint import GuessedShape, guess_shape
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
@@ -48,7 +49,7 @@ def with_shapes(kernel: Kernel, declared: Declared, *, guessable: bool = False) 
     new = [ValueArg(name) for guess in guesses.values() for name in guess.new_parameters]
     arguments = tuple(
         [
-            with_order(replace(a, shape=guesses[a.name].shape))
+            with_order(replace(a, shape=_of_argument(kernel, guesses[a.name].shape)))
             if isinstance(a, GlobalArg) and a.name in guesses
             else a
             for a in kernel.arguments
@@ -111,6 +112,15 @@ def _lacks_shape(kernel: Kernel, variable: Argument | TemporaryVariable) -> bool
             for assignee in insn.assignees
         )
     )
+
+
+def _of_argument(kernel: Kernel, shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """Return a shape in terms of the sizes that calls know, products in place of their names."""
+    values: dict[str, Expression] = {}
+    for size in kernel.derived_sizes:
+        factors = [walk.substitute(factor, values) for factor in size.factors]
+        values[size.name] = ex.product_of(*factors)
+    return tuple([walk.substitute(extent, values) for extent in shape])
 
 
 def _of_temporary(

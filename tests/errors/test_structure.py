@@ -307,7 +307,7 @@ DOMAINS = [
     Program(
         [LINE, "{ [j]: 0<=j<p[i] }"], "a[i, j] = 1", e.MalformedDomain, "found '[' where", "[i] }"
     ),
-    Program("{ [i]: 0<=i<n*m }", "a[i] = 1", e.NonAffineDomain, "", ""),
+    Program("{ [i]: 0<=i*i<n }", "a[i] = 1", e.NonAffineDomain, "", ""),
     Program("{ [i]: 0<=i }", "a[i] = 1", e.UnboundedDomain, "the iname 'i' has no upper bound", ""),
     Program(
         "{ [i, i]: 0<=i<n }", "a[i] = 1", e.MalformedDomain, "the iname 'i' is there twice", ""

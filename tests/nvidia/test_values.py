@@ -286,3 +286,15 @@ def test_halves_that_are_written_atomically(host: HostDriver) -> None:
 def test_a_torus(host: HostDriver) -> None:
     check(pg.tag_inames(torus(), "i: g.1, j: g.0").executor("cuda"))
     assert host.compiled == 1
+
+
+@pytest.mark.more
+def test_scalars_in_subscripts_are_as_wide_as_they_need_to_be(host: HostDriver) -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }", "o[i] = a[max(0, min(i, s))]", [pg.GlobalArg("a", shape="n"), "..."]
+    )
+    run, a = pg.tag_inames(knl, {"i": "g.0"}).executor("cuda"), np.arange(5.0)
+    for s in (3, 2**31, -(2**40), 2**20 + 1):
+        expected = [a[max(0, min(i, s))] for i in range(5)]
+        np.testing.assert_array_equal(run(a=a, s=s)[1][0], expected)
+    assert host.compiled == 2

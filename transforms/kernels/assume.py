@@ -6,6 +6,7 @@ from polygen.errors import InvalidArgument
 from polygen.ir.domain import Domain
 from polygen.ir.kernel import Kernel
 from polygen.language.assumptions import parse_assumptions
+from polygen.language.named_products import NamedProducts
 from polygen.source import caller_location
 from polygen.transformation import transformation
 
@@ -22,7 +23,8 @@ def assume(kernel: Kernel, assumptions: str) -> Kernel:
         1. It can hold together with what was assumed before.
 
     Parameters:
-        assumptions: constraints on scalar arguments, in isl's notation.
+        assumptions: constraints on scalar arguments, in isl's notation; a product of them is a
+            derived size, as in domains.
 
     Before -> After:
 
@@ -50,7 +52,9 @@ def assume(kernel: Kernel, assumptions: str) -> Kernel:
 
     Source: Loo.py, section 2.1.
     """
-    known = kernel.assumptions.set.intersect(parse_assumptions(assumptions).set)
+    products = NamedProducts.of(kernel)
+    stated = parse_assumptions(products.in_all(assumptions))
+    known = kernel.assumptions.set.intersect(stated.set)
     if known.is_empty():
         raise InvalidArgument(
             f"the assumption '{assumptions}' contradicts what is assumed already: "
@@ -58,4 +62,4 @@ def assume(kernel: Kernel, assumptions: str) -> Kernel:
             where=caller_location(),
             remedy="leave it out, or make the kernel with other assumptions",
         )
-    return kernel.copy(assumptions=Domain(known))
+    return kernel.copy(assumptions=Domain(known), derived_sizes=products.sizes)

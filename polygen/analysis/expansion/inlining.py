@@ -175,10 +175,14 @@ class Inlining:
         self._kernel = call.callee.expanded
         if self._kernel.derived_sizes:
             size = self._kernel.derived_sizes[0]
-            why = "a condition ends a loop" if size.is_open else "loops were joined"
+            why = (
+                "as a condition ends a loop in it"
+                if size.is_open
+                else "a product that follows from others"
+            )
             raise refusal(kernel, call)(
                 MalformedInstruction,
-                f"kernel '{self._kernel.name}' has the size {size}, as {why} in it: such a kernel "
+                f"kernel '{self._kernel.name}' has the size {size}, {why}: such a kernel "
                 "cannot be called",
             )
         self._given = given_by(call)

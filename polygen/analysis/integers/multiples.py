@@ -85,11 +85,11 @@ def order_of_multiples(kernel: Kernel, unknowns: tuple[Unknowns, Unknowns]) -> I
         for second in there:
             if first.size == second.size:
                 factor, value = (in_other(kernel, e) for e in (second.factor, second.value))
-                yield _order(first, Multiple(second.size, factor, value))
+                yield order_of(first, Multiple(second.size, factor, value))
 
 
-def _order(first: Multiple, second: Multiple) -> isl.Set:
-    """Return that multiples differ by the size at least, where their factors differ."""
+def order_of(first: Multiple, second: Multiple) -> isl.Set:
+    """Return that multiples of one size differ by it at least, where their factors differ."""
     found = isl.Set("{ : 1 = 0 }")
     more = ex.sum_of(first.value, ex.negated(second.value))
     for operator, least in (("==", 0), (">", first.size), ("<", ex.negated(first.size))):

@@ -1,6 +1,7 @@
 """Quotients and remainders by sizes: ``ij // m`` and ``ij % m`` are not affine, but bounded.
 
-So are multiples of derived sizes (`polygen.analysis.integers.multiples`).
+So are multiples of derived sizes (`polygen.analysis.integers.multiples`), and of others
+(`polygen.analysis.integers.size_products`).
 
 They are unknown numbers to isl (`polygen.analysis.integers.unknowns`), of which this says what it
 can: where they are, and that quotients and remainders of two numbers come in the order of these
@@ -21,6 +22,12 @@ from polygen.analysis.integers.isl_affine import condition_set
 from polygen.analysis.integers.multiples import multiple_facts, multiples, order_of_multiples
 from polygen.analysis.integers.products import cofactors
 from polygen.analysis.integers.second_instance import in_other
+from polygen.analysis.integers.size_products import (
+    has_size_products,
+    order_of_products,
+    product_cofactors,
+    product_facts,
+)
 from polygen.analysis.integers.unknowns import Unknowns, is_by_size
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -31,12 +38,18 @@ from polygen.ir.kernel import Kernel
 
 @dataclass(frozen=True)
 class Division:
-    """A number divided by a size: all four are affine in inames, parameters and unknowns."""
+    """A number divided by a size.
+
+    Attributes:
+        number, size, quotient, remainder: affine in inames, parameters and unknowns.
+        by: the size as it is written.
+    """
 
     number: Expression
     size: Expression
     quotient: Expression
     remainder: Expression
+    by: Expression
 
 
 _Key: TypeAlias = tuple[LinearForm | Expression, LinearForm | Expression]
@@ -64,15 +77,16 @@ def divisions(kernel: Kernel, unknowns: Unknowns) -> dict[_Key, Division]:
                     unknowns.abstract(size),
                     unknowns.abstract(ex.floor_quotient(number, size)),
                     unknowns.abstract(ex.remainder_of(number, size)),
+                    size,
                 )
     return found
 
 
 def says_something(kernel: Kernel, unknowns: Unknowns) -> bool:
     """Tell whether there is something to be known of unknowns beside what tables say."""
-    return any(map(is_by_size, unknowns.names)) or (
-        bool(kernel.derived_sizes) and bool(multiples(kernel, unknowns))
-    )
+    if any(map(is_by_size, unknowns.names)) or has_size_products(kernel, unknowns):
+        return True
+    return bool(kernel.derived_sizes) and bool(multiples(kernel, unknowns))
 
 
 def _is_fixed(kernel: Kernel, size: Expression) -> bool:
@@ -87,10 +101,11 @@ def quotient_facts(kernel: Kernel, unknowns: Unknowns, known: isl.Set) -> isl.Se
         unknowns: those of an instance.
         known: what holds in the instance: the result says nothing of others.
     """
-    found = universe()
+    divided = divisions(kernel, unknowns)  # by products, which become unknowns, too
+    found = product_facts(kernel, unknowns, known)
     for multiple in multiples(kernel, unknowns):
         found = found.intersect(multiple_facts(multiple, known))
-    for division in reversed(divisions(kernel, unknowns).values()):  # those inside others first
+    for division in reversed(divided.values()):  # those inside others first
         for excuses, facts in _facts(kernel, division):
             found = found.intersect(_implied(known.intersect(found), excuses, facts))
     return found
@@ -120,7 +135,7 @@ def _facts(kernel: Kernel, division: Division) -> Iterator[_Fact]:
     yield below, [_is(remainder, ">=", 0), _is(remainder, "<", size)]
     negative = [*below, _is(number, "<", 0)]
     yield negative, [_is(quotient, ">=", 0), _is(ex.sum_of(quotient, remainder), "<=", number)]
-    for product, other in cofactors(kernel, size):
+    for product, other in (*cofactors(kernel, size), *product_cofactors(kernel, division.by)):
         past = _is(number, ">=", ex.Variable(product.name))
         yield [*negative, past], [_is(quotient, "<", other)]
 
@@ -135,6 +150,7 @@ def order_facts(
         unknowns: those of the first instance, and of the second under the same names.
         known: what holds in the first.
     """
+    yield from order_of_products(kernel, unknowns, known)
     yield from order_of_multiples(kernel, unknowns)
     here, there = (divisions(kernel, u) for u in unknowns)
     for (_, by), first in here.items():
@@ -144,8 +160,13 @@ def order_facts(
 
 
 def _in_other(kernel: Kernel, division: Division) -> Division:
-    parts = division.number, division.size, division.quotient, division.remainder
-    return Division(*(in_other(kernel, part) for part in parts))
+    return Division(
+        in_other(kernel, division.number),
+        in_other(kernel, division.size),
+        in_other(kernel, division.quotient),
+        in_other(kernel, division.remainder),
+        division.by,
+    )
 
 
 def _order(first: Division, second: Division, known: isl.Set) -> Iterator[isl.Set]:

@@ -115,7 +115,7 @@ def _check(
 ) -> Iterator[Obligation]:
     unknowns = Unknowns(known_names(kernel, reference))
     subscript = unknowns.function(reference.index[axis])
-    length = to_pw_aff(extent, frozenset(kernel.parameters))
+    length = to_pw_aff(extent, frozenset(kernel.parameters)) or unknowns.function(extent)
     outside: list[isl.Set] = []
     if subscript is not None:
         outside.append(_negative(subscript))

@@ -11,7 +11,9 @@ import numpy as np
 
 from polygen.analysis.access.empty_reductions import of_nothing, sizes_with_something
 from polygen.analysis.integers.isl_affine import to_val
-from polygen.analysis.typing.index_type import INT64, index_type
+from polygen.analysis.typing.index_type import INT32, INT64, USUAL, index_type
+from polygen.analysis.typing.inference import sizes as sizes_in_types
+from polygen.analysis.typing.magnitude import MOST_FOR_INT32
 from polygen.errors import (
     AssumptionViolated,
     EmptyReduction,
@@ -58,6 +60,8 @@ class Form:
         allocated: the arrays that are not passed, and returned.
         sizes: the scalars that are passed and that loops or shapes depend on.
         scalars: the type of each other scalar.
+        index_scalars: those of them that are passed as Python's ``int``, without a declared type,
+            and stand in subscripts: their type is that of subscripts, if their values permit it.
         numpy_scalars: those of them that are passed as NumPy's scalars.
         weak_floats: those of them that are passed as Python's, without a declared type: they
             have the arrays' type, as ``2.5*a`` has the type of ``a`` in NumPy.
@@ -71,6 +75,7 @@ class Form:
     allocated: tuple[GlobalArg, ...]
     sizes: tuple[ValueArg, ...]
     scalars: Mapping[str, DType]
+    index_scalars: tuple[str, ...]
     numpy_scalars: frozenset[str]
     weak_floats: frozenset[str]
     libraries: Mapping[str, ArrayLibrary]
@@ -136,10 +141,17 @@ def form_of(
         tuple(arg for arg in arrays if arg.name not in given),
         tuple(arg for arg in values if arg.name in given and arg.name in sizes),
         scalars,
+        tuple(a.name for a in values if given.get(a.name) is int and _is_index(kernel, a)),
         frozenset(name for name in scalars if issubclass(given[name], np.generic)),
         frozenset(a.name for a in values if a.dtype is None and given.get(a.name) is float),
         {arg.name: libraries[arg.name] for arg in passed if arg.name in libraries},
     )
+
+
+def _is_index(kernel: Kernel, scalar: ValueArg) -> bool:
+    """Tell whether a scalar has the type of subscripts: whatever it is, types are the same."""
+    counted = scalar.dtype is None and scalar.name in sizes_in_types(kernel)
+    return counted and scalar.name not in size_names(kernel)
 
 
 def _missing(kernel: Kernel, name: str, what: str) -> MissingArgument:
@@ -226,7 +238,8 @@ def examine(form: Form, values: Mapping[str, Any]) -> Call:
             if array.name in written:
                 check_distinct(kernel, array)
     most = check_temporaries(kernel, sizes)
-    key = _variant_key(form, arrays, sizes, allocated, most)
+    largest = {name: _bound(int(values[name])) for name in form.index_scalars}
+    key = _variant_key(form, arrays, sizes, allocated, most, largest)
     return Call(arrays, sizes, allocated, key)
 
 
@@ -300,20 +313,52 @@ def _variant_key(
     sizes: Mapping[str, int],
     allocated: Mapping[str, ArrayInfo],
     most: int,
+    bounds: Mapping[str, int | None],
 ) -> VariantKey:
+    """Return the key of the variant for a call.
+
+    Parameters:
+        form: the form of the call.
+        arrays: those that are passed.
+        sizes: the value of every size.
+        allocated: the arrays that are not passed.
+        most: the most elements that a temporary has.
+        bounds: what scalars in subscripts do not exceed; None if 32 bits may be too few.
+    """
     dtypes = [(name, array.dtype) for name, array in arrays.items()]
     found = {arg.name: layout_of(arg, arrays[arg.name]) for arg in form.arrays}
     found |= {a.name: layout_of(a, allocated[a.name]) for a in form.allocated if has_auto(a)}
     layouts = [(name, layout) for name, layout in found.items() if layout != PLAIN]
     largest = max((abs(size) for size in sizes.values()), default=0)
     extents = (_extent(array) for array in (*arrays.values(), *allocated.values()))
-    index_dtype = index_type(form.kernel, largest, max((most, *extents)))
+    places = max((most, *extents))
+    index_dtype = index_type(form.kernel, largest, places)
+    narrow = {
+        name
+        for name, bound in bounds.items()
+        if index_dtype == INT32
+        and bound is not None
+        and index_type(form.kernel, max(largest, bound), places) == INT32
+    }
     used = [computed_in(array.dtype) for array in arrays.values()]
     floating = [dtype for dtype in used if is_inexact(dtype)]
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)
-    scalars = [(n, weak if n in form.weak_floats else dtype) for n, dtype in form.scalars.items()]
+    types = {
+        **form.scalars,
+        **dict.fromkeys(form.weak_floats, weak),
+        **dict.fromkeys(narrow, INT32),
+    }
+    scalars = [(name, types[name]) for name in form.scalars]
     fixed = tuple([(name, sizes[name]) for name in sorted(fixed_sizes(form.kernel))])
     return VariantKey(form.target, (*dtypes, *scalars), tuple(layouts), index_dtype, fixed)
+
+
+# The bounds between which plans tell scalars in subscripts apart.
+INDEX_BOUNDS = (USUAL, MOST_FOR_INT32)
+
+
+def _bound(value: int) -> int | None:
+    return next((bound - 1 for bound in INDEX_BOUNDS if abs(value) < bound), None)
 
 
 def _extent(array: ArrayInfo) -> int:

@@ -16,7 +16,7 @@ from polygen.ir.array import Argument, ConstantArg, ImageArg
 from polygen.ir.dtype import integer_limits, is_integer
 from polygen.runtime.arrays.inferred_sizes import fixed_sizes
 from polygen.runtime.arrays.outputs import written_arrays
-from polygen.runtime.calls.arguments import Form
+from polygen.runtime.calls.arguments import INDEX_BOUNDS, Form
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def make_wrapper(form: Form, new_writer: Callable[[Form], Writer]) -> Wrapper:
 
 def _body(form: Form, writer: Writer, plan: tuple[str, ...]) -> Iterator[str]:
     yield from writer.find_queue()
-    yield f"pg_key = {as_tuple(writer.key())}"
+    yield f"pg_key = {as_tuple([*writer.key(), *_widths(form)])}"
     yield "pg_plan = pg_plans.get(pg_key)"
     yield "if pg_plan is None:"
     yield f"    pg_plan = pg_prepare({', '.join(['pg_key', 'queue', *map(local, form.passed)])})"
@@ -82,6 +82,12 @@ def _body(form: Form, writer: Writer, plan: tuple[str, ...]) -> Iterator[str]:
     else:
         outputs = as_tuple([local(name) for name in written])
     yield f"return pg_event, {outputs}"
+
+
+def _widths(form: Form) -> Iterator[str]:
+    """Yield what tells apart how large scalars in subscripts are."""
+    for name in map(local, form.index_scalars):
+        yield " + ".join(f"({-bound} < {name} < {bound})" for bound in INDEX_BOUNDS)
 
 
 def _check_ranges(form: Form) -> Iterator[str]:

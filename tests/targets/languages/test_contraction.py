@@ -26,13 +26,13 @@ def _rest(contract: str, **how: Any) -> pg.Kernel:
     return pg.set_options(pg.tag_inames(knl, how), contract=contract)
 
 
-def _product(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+def _product(x: Any, y: Any) -> NDArray[Any]:
     """Return products of which each part is rounded: NumPy's of complex numbers may be fused."""
-    found: NDArray[Any] = np.empty_like(x)
+    found: Any = np.empty_like(x)
     found.real = x.real * y.real - x.imag * y.imag
     if x.dtype.kind == "c":
         found.imag = x.real * y.imag + x.imag * y.real
-    return found
+    return np.asarray(found)
 
 
 def _numbers() -> dict[str, NDArray[Any]]:
