@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -76,10 +76,10 @@ _FOR = re.compile(r"^\s*for\s+([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)", re.MULTIL
 
 def ended_by_conditions(instructions: object) -> frozenset[str]:
     """Return the inames of loops that conditions may end, as far as the text shows."""
-    parts: Any = [instructions] if isinstance(instructions, str) else instructions
-    if not isinstance(parts, Iterable):
+    given: Any = [instructions] if isinstance(instructions, str) else instructions
+    if not isinstance(given, Iterable):
         return NO_NAMES
-    parts = list(parts)
+    parts = list(cast("Iterable[object]", given))
     texts = [part for part in parts if isinstance(part, str)]
     begun = [part for part in parts if isinstance(part, LoopBegin)]
     if not (begun or any(map(_OPEN.search, texts))):
