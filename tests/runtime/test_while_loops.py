@@ -138,9 +138,8 @@ def test_a_loop_on_the_host_reads_its_flag(target: str) -> None:
     check_relaxed(on_grid(relaxed()), target)
 
 
-@pytest.mark.parametrize("every", [2, 1000])
-def test_results_do_not_depend_on_how_often_the_flag_is_read(every: int) -> None:
-    check_relaxed(pg.set_options(on_grid(relaxed()), check_every=every), "opencl")
+def test_results_do_not_depend_on_how_often_the_flag_is_read() -> None:
+    check_relaxed(pg.set_options(on_grid(relaxed()), check_every=1000), "opencl")
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 10000])
@@ -149,7 +148,7 @@ def test_a_bound_ends_a_loop_as_well(most: int) -> None:
 
 
 def test_a_bound_ends_a_loop_on_the_host_as_well() -> None:
-    check_relaxed(on_grid(relaxed(bounded=True)), "opencl", most=3)
+    check_relaxed(pg.set_options(on_grid(relaxed(bounded=True)), check_every=2), "opencl", most=3)
 
 
 COLLATZ = """
