@@ -111,9 +111,9 @@ def kernels() -> list[pg.Kernel]:
     ]
 
 
-def solved(b: NDArray[np.float64]) -> NDArray[np.float64]:
+def solved(b: NDArray[np.float64]) -> Any:
     n = len(b)
-    return np.asarray(np.linalg.solve(4 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1), b))
+    return np.linalg.solve(4 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1), b)
 
 
 def main() -> None:

@@ -92,7 +92,8 @@ def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
     """Return the options of a kernel, checked.
 
     Parameters:
-        called: kernels that instructions call, if these are given as such; the others are as for
+        called: kernels that instructions call, if these are given as such.
+        sizes: those that are products of others.  What else there is, is as for
             `polygen.make_kernel`.
 
     Raises:

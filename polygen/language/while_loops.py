@@ -186,16 +186,18 @@ class _Flags:
             )
         self._ended[iname] = part
         flag = self._name(f"{iname}_runs")
+        # So that the flag is 0 wherever the loop is not to be executed at all.
+        conditions = self._around(part.outside)
         start = Statement(
             assignees=(ex.Variable(flag),),
-            values=(1,),
+            values=(ex.If(_all(conditions)[0], 1, 0) if conditions else 1,),
             declared=((flag, _FLAG),),
             is_auto=True,
             id=self._id(f"{iname}_begin"),
             exhaustive=True,
             line=part.line,
         )
-        self._add(start.inside(part.outside))
+        self._add(_unasked(start, part.outside), asks=False)
         loop.flag = flag
         loop.after.append(self._found[-1].id or "")
         self._open.append(loop)
@@ -209,45 +211,45 @@ class _Flags:
         inside = Said(more_inames=frozenset((iname,)), is_in_for=True).inside(loop.begin.outside)
         asked = Statement(
             assignees=(ex.Variable(loop.flag),),
-            values=(_where(loop.flag, condition),),
+            values=(self._where(loop, condition),),
             id=self._id(f"{iname}_head"),
             dependencies=tuple(writers),
             exhaustive=True,
             line=loop.begin.line,
         )
-        self._add(asked.inside(inside), loop)
+        self._add(_unasked(asked, inside), asks=False)
         loop.after.append(self._found[-1].id or "")
 
     def _break(self, part: Break) -> None:
         loop = self._open[-1]
         (iname,) = loop.begin.inames
-        stop = part.said.predicates
+        stop = part.said.predicates[len(loop.begin.outside.predicates) :]
         stop = stop if part.condition is None else (*stop, part.condition)
         goes_on = ex.LogicalNot(_all(stop)[0]) if stop else None
         ended = Statement(
             assignees=(ex.Variable(loop.flag),),
-            values=(_where(loop.flag, goes_on) if goes_on is not None else 0,),
+            values=(self._where(loop, goes_on) if goes_on is not None else 0,),
             id=self._id(f"{iname}_break"),
             dependencies=tuple(loop.before),
             line=part.line,
         )
-        self._add(ended.inside(replace(part.said, predicates=())), loop)
+        self._add(_unasked(ended, part.said), asks=False)
         loop.after.append(self._found[-1].id or "")
 
-    def _add(self, statement: Statement, of: _Loop | None = None) -> None:
+    def _add(self, statement: Statement, *, asks: bool = True) -> None:
         """Add a statement, which asks the flags of the loops around it.
 
         Parameters:
             statement: the statement.
-            of: the loop whose flag it changes: its value asks that.
+            asks: whether it does that; not if its value does.
         """
         insn_id = statement.id or self._new_id(statement, self._ids)
         self._ids.add(insn_id)
         flagged = [loop for loop in self._open if loop.flag]
         after = [name for loop in flagged for name in loop.after]
         predicates = statement.predicates
-        if flagged and not statement.mark:
-            flags = [ex.Variable(loop.flag) for loop in flagged if loop is not of]
+        if flagged and asks and not statement.mark:
+            flags = [ex.Variable(loop.flag) for loop in flagged]
             predicates = _all((*flags, *predicates))
         for loop in flagged:
             loop.before.append(insn_id)
@@ -259,6 +261,21 @@ class _Flags:
                 dependencies=(*statement.dependencies, *after),
             )
         )
+
+    def _around(self, outside: Said) -> tuple[Expression, ...]:
+        """Return what holds where blocks around a loop are executed: flags, then conditions."""
+        flags = [ex.Variable(loop.flag) for loop in self._open if loop.flag]
+        return (*flags, *outside.predicates)
+
+    def _where(self, loop: _Loop, condition: Expression) -> Expression:
+        """Return 1 where the flag of the innermost loop is set and a condition holds, else 0.
+
+        What is true around the loop wherever the flag is set is asked, too: it says which values
+        are known there.
+        """
+        *outer, own = self._around(Said())
+        asked = (*outer, *loop.begin.outside.predicates, own, condition)
+        return ex.If(ex.LogicalAnd(asked), 1, 0)
 
     # --- names
 
@@ -282,9 +299,9 @@ def _all(conditions: tuple[Expression, ...]) -> tuple[Expression, ...]:
     return conditions if len(conditions) < 2 else (ex.LogicalAnd(conditions),)
 
 
-def _where(flag: str, condition: Expression) -> Expression:
-    """Return 1 where a flag is set and a condition holds, else 0."""
-    return ex.If(ex.LogicalAnd((ex.Variable(flag), condition)), 1, 0)
+def _unasked(statement: Statement, around: Said) -> Statement:
+    """Return a statement inside of blocks whose conditions its value asks."""
+    return statement.inside(replace(around, predicates=()))
 
 
 def _names(statement: Statement) -> frozenset[str]:

@@ -12,16 +12,19 @@ in global memory is read.
 
 from __future__ import annotations
 
+import islpy as isl
+
 from polygen.analysis.order.loop_tree import LoopNode, assignments
+from polygen.analysis.pairs.iteration_local import apart, passes_nothing
 from polygen.errors import EndNotUniform
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
+from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.loop_flags import may_end, unasked
 from polygen.ir.sizes import open_ends
 from polygen.ir.verify import excerpt
-from polygen.lower.lifetimes import carries
 
 
 def runs_in_launch(kernel: Kernel, node: LoopNode, *, alone: bool) -> Expression | None:
@@ -55,9 +58,12 @@ def _flags(kernel: Kernel, node: LoopNode) -> tuple[str, ...]:
     """Return the flags that end a loop."""
     inside = tuple(assignments((node,)))
     flags = may_end(kernel, inside)
-    loop = frozenset((node.iname,))
-    if any(carries(kernel, name, loop) for name in unasked(inside, flags)):
-        return ()
+    first, *others = [insn.within_inames for insn in inside]
+    around = first.intersection(*others)
+    for name in unasked(inside, flags):
+        loops = apart(kernel, name, around)
+        if node.iname not in loops or not passes_nothing(kernel, name, loops):
+            return ()
     return flags
 
 
@@ -72,8 +78,7 @@ def check_bounded(kernel: Kernel, node: LoopNode) -> None:
     Raises:
         EndNotUniform: if it has none.
     """
-    ends = open_ends(kernel.derived_sizes)
-    if ends.isdisjoint(kernel.home_domains[node.iname].parameters):
+    if not _is_endless(kernel, node.iname):
         return
     inside = list(assignments((node,)))
     raise EndNotUniform(
@@ -84,3 +89,12 @@ def check_bounded(kernel: Kernel, node: LoopNode) -> None:
         remedy="let the whole grid wait in the loop, so that it runs on the host ('... gbarrier' "
         "in it does that), or give each work item a condition and temporaries of its own",
     )
+
+
+def _is_endless(kernel: Kernel, iname: str) -> bool:
+    """Tell whether a loop has no bound but an open end."""
+    ends, domain = open_ends(kernel.derived_sizes), kernel.home_domains[iname]
+    if ends.isdisjoint(domain.parameters):
+        return False
+    values = unflatten(project_out(domain.flat, ends), domain.inames).remove_divs()
+    return not values.dim_has_upper_bound(isl.dim_type.set, domain.inames.index(iname))

@@ -7,7 +7,7 @@ itself, or the host, which waits for the launches before.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Mapping
 
 from polygen.analysis.pairs.instance_pairs import users
 from polygen.analysis.pairs.iteration_local import apart, passes_nothing
@@ -72,12 +72,15 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
             )
 
 
-def _stays_inside(kernel: Kernel, insn: Assigning, inside: Container[str], iname: str) -> bool:
+def _stays_inside(
+    kernel: Kernel, insn: Assigning, inside: Mapping[str, Assigning], iname: str
+) -> bool:
     """Tell whether nothing that an instruction writes is read but in the same iteration."""
+    around = insn.within_inames.intersection(*[i.within_inames for i in inside.values()])
     for name in insn.written_names:
         if not isinstance(kernel.variables[name], TemporaryVariable):
             return False
-        loops = apart(kernel, name, frozenset((iname,)))
+        loops = apart(kernel, name, around)
         if iname not in loops or not passes_nothing(kernel, name, loops):
             return False
         if any(user not in inside for user in users(kernel, name)):

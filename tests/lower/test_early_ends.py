@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,12 @@ from tests.oracle.cases import (
     split,
     tag,
 )
+
+
+def always(*numbers: int) -> Callable[[object], Any]:
+    """Return what gives these numbers, whatever the sizes are."""
+    return lambda _sizes: np.array(numbers, np.int32)
+
 
 HALVED = """
 for i
@@ -38,9 +47,9 @@ def halved() -> pg.Kernel:
 def test_loops_within_a_launch() -> None:
     agree_in_arrays(
         halved(),
-        [{"n": n} for n in (0, 3)],
+        [{"n": n} for n in (0, 2)],
         tag(),
-        split("i", 3, inner_tag="l.0", outer_tag="g.0"),
+        split("i", 2, inner_tag="l.0", outer_tag="g.0"),
         split("t", 2),
         split("t", 3, inner_tag="unr"),
     )
@@ -133,9 +142,9 @@ def test_loops_inside_of_each_other() -> None:
         pg.GlobalArg("total", np.int32, shape=1),
         seq_dependencies=True,
     )
-    given = {"a": lambda _: np.array([1, 5, 2], np.int32)}
+    given = {"a": always(1, 5, 2)}
     for start in (0, 9):
-        total = {"total": lambda _, start=start: np.array([start], np.int32)}
+        total = {"total": always(start)}
         agree_in_arrays(knl, [{}], tag(), **given, **total)
 
 
@@ -159,7 +168,7 @@ def drained(barrier: str) -> pg.Kernel:
 
 def test_what_only_an_iteration_uses_need_not_ask() -> None:
     """The tree of the sum is computed in each iteration, and read where the flag is set."""
-    given = {"a": lambda _: np.array([1, 2, 0, 1, 0, 1, 1, 1], np.int32)}
+    given = {"a": always(1, 2, 0, 1, 0, 1, 1, 1)}
     agree_in_arrays(drained("... gbarrier"), [{}], tag(), tag(j="l.0"), **given)
 
 

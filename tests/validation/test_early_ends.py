@@ -108,7 +108,7 @@ IN_LAUNCHES: list[tuple[Edit, type[WrongLoopProgram], str]] = [
     (
         with_loop(runs=var("s_runs")),
         WrongLoopEnd,
-        "the loop of 't' ends early, and work items share 's_runs'",
+        "the loop of 't' ends early, where 's_runs' is 0, and instruction",
     ),
     (
         with_loop(runs=ex.LogicalNot(var("t_runs"))),
