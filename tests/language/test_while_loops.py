@@ -210,6 +210,6 @@ def test_programs_may_say_loops_as_parts() -> None:
     ]
     text = "for t while x[0] > 1\nx[0] = x[0]/2\nbreak if x[0] < 0\nend"
     loops = parse_domains(OPEN, ended_by_conditions(parts))
-    options = read_options(name="polygen_kernel", seq_dependencies=True)
+    options = read_options({}, name="polygen_kernel", seq_dependencies=True)
     declared = read_kernel_data(["..."])
     assert assemble(Written(parts), loops, declared, options) == made(text)
