@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Mapping
 from functools import reduce
 from itertools import product
@@ -168,3 +170,64 @@ def test_subscripts_are_inside_and_apart(text: str) -> None:
 def test_what_may_be_outside_is_owed(domain: str, text: str) -> None:
     knl = kernel(domain, text, pg.GlobalArg("z", "int32", "n*m"))
     assert "inside" in [owed.kind for owed in pg.obligations(knl)]
+
+
+# --- random subscripts
+
+TERMS = ("i*m", "j*m", "i*n", "j*n", "i", "j", "n*m", "m", "n", "1", "(i + 1)*m", "2*i*m", "i*n*m")
+EXTENTS = ("n*m", "n*m + m", "(n + 1)*m", "n*n*m", "n*m*k", "2*n*m", "n*m + 1", "m*m")
+LOWER, UPPER = ("0", "1", "-1"), ("n", "m", "n - 1", "2*n", "n*m")
+
+
+def _random(r: random.Random) -> tuple[str, str, str]:
+    bounds = [f"{r.choice(LOWER)} <= {i} < {r.choice(UPPER)}" for i in "ij"]
+    usual = r.random() < 0.5
+    if usual:
+        bounds = [f"0 <= i < {r.choice(('n', 'n - 1', 'n'))}", "0 <= j < m"]
+    subscript = r.choice(("i*m + j", "j*n + i", "(n - 1 - i)*m + j")) if r.random() < 0.5 else ""
+    terms = " ".join(f"{r.choice('+-')} {r.choice(TERMS)}" for _ in range(r.randrange(3)))
+    subscript = f"{subscript or r.choice(TERMS)} {terms}".strip()
+    return f"{{ [i,j]: {' and '.join(bounds)} }}", subscript, r.choice(EXTENTS[: 3 if usual else 8])
+
+
+def _touched(knl: Kernel, subscript: str, sizes: Mapping[str, int]) -> list[int]:
+    """Return which element each instance touches."""
+    node = parse_expression(subscript)
+    domain = domain_of(knl, frozenset(knl.inames))
+    found = ({**sizes, "i": i, "j": j} for i, j in product(range(-1, 8), repeat=2))
+    return [integer(node, point) for point in found if contains(domain, point)]
+
+
+def _look_at(seed: int) -> str:
+    """Check that what is proved of a random subscript is so, and say what that is."""
+    r = random.Random(seed)
+    domain, subscript, extent = _random(r)
+    try:
+        knl = kernel(domain, f"z[{subscript}] = i + j", pg.GlobalArg("z", "int32", extent))
+    except pg.UserError:
+        return "refused"
+    proved = not pg.obligations(knl)
+    try:
+        parallel = bool(pg.tag_inames(knl, {"i": "g.0", "j": "g.1"}).history)
+    except pg.UserError:
+        parallel = False
+    for n, m in product(range(4), repeat=2):
+        sizes = _sizes(knl, n, m, 2)
+        places = _touched(knl, subscript, sizes)
+        end = integer(parse_expression(extent), sizes)
+        if proved:
+            assert all(0 <= place < end for place in places), (domain, subscript, extent, n, m)
+        if parallel:
+            assert len(set(places)) == len(places), (domain, subscript, n, m)
+    return f"{'inside' if proved else 'owed'}{' and apart' * parallel}"
+
+
+def test_what_is_proved_of_random_subscripts_is_so() -> None:
+    counted = Counter(map(_look_at, range(20)))
+    assert counted["inside and apart"] > 0
+    assert counted["owed"] + counted["refused"] > 5
+
+
+@pytest.mark.more
+def test_what_is_proved_of_many_random_subscripts_is_so() -> None:
+    assert Counter(map(_look_at, range(20, 300)))["inside and apart"] > 20
