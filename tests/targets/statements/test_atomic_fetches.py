@@ -10,6 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import AtomicNotSupported, MalformedLayout, MixedAssignees, NoAtomicUpdate
+from tests.fetches import SOME
 from tests.fetches import check as check_fetches
 from tests.oracle.cases import agree, grid, kernel, split, tag
 from tests.read_back.compare import check as check_text
@@ -17,6 +18,12 @@ from tests.read_back.compare import check as check_text
 FEW = 5
 
 
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_types(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_fetches(target, monkeypatch, SOME)
+
+
+@pytest.mark.more
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_every_type(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_fetches(target, monkeypatch)
