@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import AtomicNotSupported, MalformedLayout, MixedAssignees, NoAtomicUpdate
+from polygen.errors import (
+    AtomicNotSupported,
+    MalformedLayout,
+    MixedAssignees,
+    NoAtomicUpdate,
+    WrongStatement,
+)
+from polygen.lower.lower import Model, lower_prepared, prepare
+from polygen.lower.program import Assign
+from polygen.validation.validate import check
 from tests.fetches import SOME
 from tests.fetches import check as check_fetches
 from tests.oracle.cases import agree, grid, kernel, split, tag
 from tests.read_back.compare import check as check_text
+from tests.validation.edits import said, where
 
 FEW = 5
 
@@ -305,3 +316,19 @@ def test_steps_that_read_another_copy() -> None:
     assert "x_fetch" in str(pg.add_prefetch(knl, "x", "i_inner"))
     with pytest.raises(NoAtomicUpdate, match="do not get the old value of an element"):
         pg.add_prefetch(knl, "h", "i_inner")
+
+
+def test_validation_looks_at_it() -> None:
+    """A statement that is not atomic, or computes something else, is noticed."""
+    data = [pg.GlobalArg("h", np.int32, "m"), pg.GlobalArg("b, out", np.int32, "n"), "..."]
+    line = "out[i] = fetch_add(h[b[i]], 1)  {id=take, atomic=any_order}"
+    knl = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", line, data), {"i": "g.0"})
+    knl = prepare(knl)
+    program = lower_prepared(knl, Model.GRID)
+    check(knl, program)
+    plain = where(Assign, lambda n: (replace(n, atomicity=None),), "take")
+    assert "is not atomic as it should be" in said(knl, plain(program), WrongStatement)
+    alone = where(Assign, lambda n: (replace(n, others=()),), "take")
+    assert "writes 1 variables instead of 2" in said(knl, alone(program), WrongStatement)
+    other = where(Assign, lambda n: (replace(n, value=0),), "take")
+    assert "computes '0', which is not 'h[b[i]]'" in said(knl, other(program), WrongStatement)
