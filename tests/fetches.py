@@ -15,6 +15,8 @@ from tests.properties.together import run_together
 from tests.updates import ATOMIC
 
 N = 37
+# Parts of words, signs and none, 64 bits, and halves.
+SOME = ("bool", "uint8", "int32", "int64", "float16", "float32")
 # How an element is updated, NumPy's function of the old value, v and w, and the types that have it.
 FORMS: Mapping[str, tuple[str, Callable[[Any, Any, Any], Any], str]] = {
     "add": ("fetch_add({0}, v[i])", lambda h, v, _: h + v, "iufc"),

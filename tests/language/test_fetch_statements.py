@@ -175,6 +175,13 @@ def test_what_it_cannot_be(text: str, error: type[Exception], what: str) -> None
         kernel(text)
 
 
+def test_a_name_that_is_misspelled() -> None:
+    knl = kernel("out[i] = fetch_ad(h[i], 1)")
+    with pytest.raises(errors.UnknownFunction, match="there is no function 'fetch_ad'") as caught:
+        pg.generate_code(knl, "c")
+    assert "'fetch_add'" in (caught.value.remedy or "")
+
+
 def test_carets() -> None:
     """The excerpt points at the call."""
     with pytest.raises(errors.WrongArity) as caught:

@@ -24,4 +24,9 @@ def test_atomic_updates(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_old_values(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_fetches("cuda", monkeypatch, ("uint8", "int64", "float16"))
+
+
+@pytest.mark.more
+def test_old_values_of_every_type(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     check_fetches("cuda", monkeypatch)

@@ -126,11 +126,10 @@ def test_a_list_of_what_was_found() -> None:
         pg.assume_independent(knl, "put", "put"), "i", 64, outer_tag="g.0", inner_tag="l.0"
     )
     x = np.random.default_rng(2).standard_normal(3000).astype(np.float32)
-    for target in "c", "opencl":
-        count, found = np.zeros(1, np.int32), np.zeros(3000, np.int32)
-        knl.executor(target)(x=x, count=count, found=found)
-        (wanted,) = np.nonzero(x > 0)
-        np.testing.assert_array_equal(np.sort(found[: count[0]]), wanted)
+    count, places = np.zeros(1, np.int32), np.zeros(3000, np.int32)
+    knl.executor("c")(x=x, count=count, found=places)
+    (wanted,) = np.nonzero(x > 0)
+    np.testing.assert_array_equal(np.sort(places[: count[0]]), wanted)
 
 
 def test_equivalence() -> None:

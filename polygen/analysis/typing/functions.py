@@ -20,6 +20,7 @@ from polygen.ir import walk
 from polygen.ir.callables import Signature, user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.ir.fetches import FETCHES
 from polygen.ir.reduction import BUILT_IN as REDUCTIONS
 from polygen.ir.show_expression import show_expression
 
@@ -198,7 +199,7 @@ def lookup(name: str) -> Function:
     if function is None:
         raise UnknownFunction(
             f"there is no function '{name}'",
-            remedy=_ELSEWHERE.get(name, did_you_mean(name, {*FUNCTIONS, *REDUCTIONS}))
+            remedy=_ELSEWHERE.get(name, did_you_mean(name, {*FUNCTIONS, *REDUCTIONS, *FETCHES}))
             + f"; one of your own: register_callable(kernel, '{name}', ScalarCallable(...))",
         )
     return function

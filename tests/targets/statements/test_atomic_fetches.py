@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import AtomicNotSupported, MixedAssignees
+from polygen.errors import (
+    AtomicNotSupported,
+    MalformedLayout,
+    MixedAssignees,
+    NoAtomicUpdate,
+    WrongStatement,
+)
+from polygen.lower.lower import Model, lower_prepared, prepare
+from polygen.lower.program import Assign
+from polygen.validation.validate import check
+from tests.fetches import SOME
 from tests.fetches import check as check_fetches
 from tests.oracle.cases import agree, grid, kernel, split, tag
+from tests.read_back.compare import check as check_text
+from tests.validation.edits import said, where
 
 FEW = 5
 
 
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_types(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_fetches(target, monkeypatch, SOME)
+
+
+@pytest.mark.more
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_every_type(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_fetches(target, monkeypatch)
@@ -246,3 +265,70 @@ def test_work_items_that_all_would_update() -> None:
     text = "<> old = fetch_add(h[0], 1)  {id=one}\nout[i] = old + i  {dep=one}"
     with pytest.raises(MixedAssignees, match="'one' writes old, h at once"):
         source(text, "opencl")
+
+
+def test_kernels_that_are_called() -> None:
+    """Their updates are those of the arrays that they are given parts of."""
+    data = [pg.GlobalArg("c", np.int32, 4), pg.GlobalArg("b, o", np.int32, "m"), "..."]
+    line = "o[j] = fetch_add(c[b[j]], 1)  {atomic=any_order}"
+    inner = pg.make_kernel("{ [j]: 0<=j<m }", line, data, name="take")
+    outer = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[k]: h[k], [j]: out[i, j] = take([k]: h[k], [j]: bins[i, j], m)",
+        [pg.GlobalArg("h", np.int32, 4), pg.GlobalArg("bins, out", np.int32, "n, m"), "..."],
+        functions={"take": inner},
+    )
+    bins = np.random.default_rng(4).integers(0, 4, (40, 8)).astype(np.int32)
+    for made in (outer, pg.inline_callable_kernel(outer, "take")):
+        h, out = np.zeros(4, np.int32), np.zeros((40, 8), np.int32)
+        pg.tag_inames(made, {"i": "g.0"}).executor("c")(h=h, bins=bins, out=out)
+        assert np.array_equal(h, np.bincount(bins.reshape(-1), minlength=4))
+        for element in range(4):
+            assert np.array_equal(np.sort(out[bins == element]), np.arange(h[element]))
+
+
+@pytest.mark.parametrize(
+    ("updated", "kept"), [("N0,sep", None), (None, "N0,vec"), (None, "N0,sep")]
+)
+def test_layouts(updated: str | None, kept: str | None) -> None:
+    data = [
+        pg.GlobalArg("h", np.float32, "n, 4", dim_tags=updated),
+        pg.GlobalArg("out", np.float32, "n, 4", dim_tags=kept),
+    ]
+    text = "out[i, c] = fetch_add(h[i, c], 1.5f)"
+    knl = pg.make_kernel("{ [i, c]: 0<=i<n and 0<=c<4 }", text, [*data, "..."])
+    knl = pg.tag_inames(pg.prioritize_loops(knl, "i, c"), {"c": "unr", "i": "g.0"})
+    for target in "c", "opencl", "cuda":
+        assert check_text(pg.generate_code(knl, target)) == ""
+
+
+def test_no_part_of_a_vector() -> None:
+    data = [pg.GlobalArg("h", np.float32, "n, 4", dim_tags="N0,vec"), "..."]
+    with pytest.raises(MalformedLayout, match="'insn' updates a component atomically"):
+        pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = fetch_add(h[i, 2], 1)", data)
+
+
+def test_steps_that_read_another_copy() -> None:
+    """What is updated is what is read: a step that would read a copy of it is refused."""
+    data = [pg.GlobalArg("h, x, out", np.int32, "n"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = fetch_add(h[i], x[i])", data)
+    knl = pg.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.0")
+    assert "x_fetch" in str(pg.add_prefetch(knl, "x", "i_inner"))
+    with pytest.raises(NoAtomicUpdate, match="do not get the old value of an element"):
+        pg.add_prefetch(knl, "h", "i_inner")
+
+
+def test_validation_looks_at_it() -> None:
+    """A statement that is not atomic, or computes something else, is noticed."""
+    data = [pg.GlobalArg("h", np.int32, "m"), pg.GlobalArg("b, out", np.int32, "n"), "..."]
+    line = "out[i] = fetch_add(h[b[i]], 1)  {id=take, atomic=any_order}"
+    knl = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", line, data), {"i": "g.0"})
+    knl = prepare(knl)
+    program = lower_prepared(knl, Model.GRID)
+    check(knl, program)
+    plain = where(Assign, lambda n: (replace(n, atomicity=None),), "take")
+    assert "is not atomic as it should be" in said(knl, plain(program), WrongStatement)
+    alone = where(Assign, lambda n: (replace(n, others=()),), "take")
+    assert "writes 1 variables instead of 2" in said(knl, alone(program), WrongStatement)
+    other = where(Assign, lambda n: (replace(n, value=0),), "take")
+    assert "computes '0', which is not 'h[b[i]]'" in said(knl, other(program), WrongStatement)
