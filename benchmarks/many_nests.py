@@ -16,6 +16,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
@@ -64,6 +65,11 @@ def tagged_in_turn(knl: Kernel) -> Kernel:
     return knl
 
 
+def tagged_at_once(knl: Kernel) -> Kernel:
+    """Tag all loops in one step."""
+    return pg.tag_inames(knl, dict.fromkeys(knl.inames, "g.0"))
+
+
 def steps(knl: Kernel) -> Kernel:
     """Take 20 steps: five nests in tiles, tiles on threads, loops renamed and reversed."""
     last = len(knl.instructions) - 1
@@ -92,12 +98,12 @@ CASES: dict[str, tuple[Callable[[int], object], Callable[..., object]]] = {
     "find_schedule, C": (lambda n: stencils(n).copy(target="c"), pg.find_schedule),
     "find_schedule, CUDA": (lambda n: stencils(n).copy(target="cuda"), pg.find_schedule),
     "tag_inames in turn": (loops, tagged_in_turn),
-    "tag_inames at once": (loops, lambda knl: pg.tag_inames(knl, dict.fromkeys(knl.inames, "g.0"))),
+    "tag_inames at once": (loops, tagged_at_once),
     "20 steps": (stencils, steps),
-    "generate_code, C": (stencils, lambda knl: pg.generate_code(knl, "c")),
+    "generate_code, C": (stencils, partial(pg.generate_code, target="c")),
     "generate_code, CUDA": (
-        lambda n: pg.tag_inames(loops(n), dict.fromkeys(loops(n).inames, "g.0")),
-        lambda knl: pg.generate_code(knl, "cuda"),
+        lambda n: tagged_at_once(loops(n)),
+        partial(pg.generate_code, target="cuda"),
     ),
     "made, 20 steps, C": (_nothing, program),
 }

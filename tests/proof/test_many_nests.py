@@ -6,9 +6,8 @@ machine.  `benchmarks/many_nests.py` has the seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
 
 import islpy as isl
 import pytest
@@ -56,10 +55,10 @@ def rows(count: int) -> Kernel:
 
 
 @contextmanager
-def calls_of_isl() -> Iterator[list[int]]:
+def calls_of_isl() -> Generator[list[int]]:
     """Count the calls of the methods of isl's sets and maps meanwhile."""
     counted = [0]
-    kinds: tuple[Any, ...] = (isl.Set, isl.Map, isl.BasicSet, isl.BasicMap, isl.UnionMap)
+    kinds: tuple[type, ...] = (isl.Set, isl.Map, isl.BasicSet, isl.BasicMap, isl.UnionMap)
 
     def counting(method: Callable[..., object]) -> Callable[..., object]:
         def call(*args: object, **kwargs: object) -> object:
@@ -70,7 +69,8 @@ def calls_of_isl() -> Iterator[list[int]]:
 
     with pytest.MonkeyPatch.context() as patch:
         for kind in kinds:
-            for name, method in [*vars(kind).items()]:
+            methods: dict[str, Callable[..., object]] = dict(vars(kind))
+            for name, method in methods.items():
                 if type(method).__name__ == "nb_method" and not name.startswith("__"):
                     patch.setattr(kind, name, counting(method))
         yield counted

@@ -5,7 +5,7 @@ The second instance's inames have a suffix.  All sets are flat (see `polygen.ir.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
@@ -65,9 +65,9 @@ def piece_set(pairs: isl.Set, piece: Piece) -> isl.Set:
     return reduce(isl.Set.intersect_params, wanted, pairs)
 
 
-def renamed(flat: isl.Set, inames: Iterable[str]) -> isl.Set:
+def renamed(flat: isl.Set, inames: Iterable[str] | Mapping[str, object]) -> isl.Set:
     """Return the set as one of second instances: with the suffix at the inames."""
-    known = inames if isinstance(inames, Set | Mapping) else frozenset(inames)
+    known: Container[str] = inames if isinstance(inames, Container) else frozenset(inames)
     for position in range(flat.dim(_PARAM)):  # there are fewer of these than of a kernel's inames
         name = flat.get_dim_name(_PARAM, position)
         if name is not None and name in known:
