@@ -47,8 +47,9 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     Raises:
         UnknownInstruction, NothingMatches: if the kernel has no such instruction.
         NotAProduct: if it does not have one sum of products of two factors, one of which depends on
-            one loop around, the other one on another, and both on the loop of the sum; or if the
-            factors and the sum are not of one type, real, that vectors may have.
+            one loop around, the other one on another, and both on the loop of the sum; if there is
+            a condition on it; or if the factors and the sum are not of one type, real, that vectors
+            may have.
         TypeNotFound: if the type of an input is not known.
         Reassociated, NotTheSame: if the kernel does not permit that sums are reordered.
         NotPaddable: if one of the loops ends with others.
@@ -96,6 +97,11 @@ def _product(kernel: Kernel, insn_id: str) -> tuple[Product, DType]:
     if not isinstance(insn, Assignment) or len(nodes) != 1:
         raise refused("has not one sum")
     (node,) = nodes
+    if insn.predicates or any(
+        isinstance(part, ex.If) and walk.reductions(part)
+        for part in walk.subexpressions(insn.expression)
+    ):
+        raise refused("has a condition on its sum")
     if name_of(node.operation) != "sum" or len(node.inames) != 1:
         raise refused("has no sum over one iname")
     (depth,) = node.inames

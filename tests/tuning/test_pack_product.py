@@ -26,10 +26,7 @@ FORMS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
     PLAIN: lambda a, b, c: a @ b,
     "c[i,j] = sum(k, b[k,j]*a[i,k])  {id=c}": lambda a, b, c: a @ b,
     "c[i,j] = 2*sum(k, a[i,k]*b[k,j]) - 3*c[i,j]  {id=c}": lambda a, b, c: 2 * (a @ b) - 3 * c,
-    "c[i,j] = sum(k, 2*a[i,k]*(b[k,j] + 1))  {id=c}": lambda a, b, c: 2 * (a @ (b + 1)),
-    "c[i,j] = sum(k, a[i,k]*b[k,j])  {id=c, if=c[i,j] > 0}": (
-        lambda a, b, c: np.where(c > 0, a @ b, c)
-    ),
+    "c[i,j] = sum(k, (a[i,k] - 2)*(b[k,j] + 1))  {id=c}": (lambda a, b, c: (a - 2) @ (b + 1)),
 }
 
 
@@ -155,6 +152,8 @@ def test_what_is_made() -> None:
     [
         ("c[i,j] = a[i,j]  {id=c}", "has not one sum"),
         ("c[i,j] = sum(k, a[i,k]) + sum(k, b[k,j])  {id=c}", "has not one sum"),
+        ("c[i,j] = sum(k, a[i,k]*b[k,j])  {id=c, if=c[i,j] > 0}", "has a condition on its sum"),
+        ("c[i,j] = if(c[i,j] > 0, sum(k, a[i,k]*b[k,j]), 1)  {id=c}", "has a condition on its sum"),
         ("c[i,j] = max(k, a[i,k]*b[k,j])  {id=c}", "has no sum over one iname"),
         ("c[i,j] = sum(k, a[i,k] + b[k,j])  {id=c}", "something else than products"),
         ("c[i,j] = sum(k, a[i,k]*b[k,0])  {id=c}", "do not both depend on 'k', and each on one"),

@@ -1,0 +1,84 @@
+"""Products of packed matrices (`pack_product`) beside the BLAS that NumPy has.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.packed_products
+    OMP_NUM_THREADS=2 python -m benchmarks.packed_products --threads 2 --sizes 1009 1024
+
+Calls alternate, and minima count.  With one thread, times are the thread's CPU time: others on the
+machine disturb that less.  The left matrix is given as it is, and transposed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+import polygen as pg
+
+SIZES = (256, 257, 509, 512, 1009, 1024, 2039, 2048)
+TYPES = ("float32", "float64")
+_ENOUGH = 1e9  # products that are timed at least
+_FEWEST = 5  # calls
+
+
+def kernel(dtype: str, *, is_transposed: bool) -> Any:
+    """Return the plain product."""
+    left = "a[k,i]" if is_transposed else "a[i,k]"
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }",
+        f"c[i,j] = sum(k, {left}*b[k,j])  {{id=c}}",
+        name="product",
+        target="c",
+    )
+    return pg.add_dtypes(knl, {"a, b": dtype})
+
+
+def timed(run: Any, n: int, dtype: str, *, is_transposed: bool, clock: Any) -> tuple[float, float]:
+    """Return the least seconds of a call, and of NumPy's."""
+    rng = np.random.default_rng(n)
+    a, b = (rng.random((n, n)).astype(dtype) for _ in range(2))
+    c, d = np.zeros_like(a), np.zeros_like(a)
+    left = a.T if is_transposed else a
+    best = [float("inf")] * 2
+    for _ in range(max(_FEWEST, int(_ENOUGH / n**3))):
+        start = clock()
+        run(a=a, b=b, c=c)
+        middle = clock()
+        np.matmul(left, b, out=d)
+        best = [min(best[0], middle - start), min(best[1], clock() - middle)]
+    error = np.abs(c - d).max() / n
+    if error > 1e-6 * (1 if dtype == "float32" else 1e-8):
+        raise SystemExit(f"{dtype} {n}: the results differ by {error}")
+    return best[0], best[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--types", nargs="*", default=TYPES)
+    given = parser.parse_args()
+    if os.environ.get("OMP_NUM_THREADS") != str(given.threads):  # read where libraries are loaded
+        raise SystemExit(f"set OMP_NUM_THREADS={given.threads}")
+    clock = time.thread_time if given.threads == 1 else time.perf_counter
+    print(f"{given.threads} threads; load {os.getloadavg()[0]:.1f}")
+    for dtype in given.types:
+        for is_transposed in (False, True):
+            knl = kernel(dtype, is_transposed=is_transposed)
+            pg.pack_product(knl, "c")  # what is loaded and found once
+            start = time.process_time()
+            packed = pg.pack_product(knl.copy(name="packed"), "c")
+            made = time.process_time() - start
+            run = packed.executor("c")
+            print(f"{dtype}{', left transposed' if is_transposed else ''}: made in {made:.2f} s")
+            for n in given.sizes:
+                ours, theirs = timed(run, n, dtype, is_transposed=is_transposed, clock=clock)
+                times = f"{1e3 * ours:9.2f} ms {1e3 * theirs:9.2f} ms {ours / theirs:5.2f}"
+                print(f"{n:6} {times} {2e-9 * n**3 / ours:5.0f} GFlop/s")
+
+
+if __name__ == "__main__":
+    main()
