@@ -83,7 +83,7 @@ def with_values_kept(kernel: Kernel, names: frozenset[str]) -> Kept:
     """
     if not names and not _may_lose(kernel):
         return Kept(kernel, {})
-    keeper = _Keeper(kernel, names)
+    keeper = Keeper(kernel, names)
     while keeper.is_better():
         pass
     keeper.save_launches()
@@ -192,7 +192,7 @@ def _launches(
 
 
 @dataclass(frozen=True)
-class _Attempt:
+class Attempt:
     """A kernel in which less may be lost.
 
     Attributes:
@@ -207,7 +207,7 @@ class _Attempt:
     settles: bool = False
 
 
-class _Keeper:
+class Keeper:
     """Keeps one value after the other.
 
     Attributes:
@@ -224,17 +224,17 @@ class _Keeper:
     def is_better(self) -> bool:
         """Tell whether there is something better, and take it."""
         standing = _standing(self.kernel)
-        second: _Attempt | None = None
+        second: Attempt | None = None
         for attempt in self._attempts(standing) if standing.lost else ():
             if not _is_as_sound(attempt.kernel, self.kernel):
                 continue
             if self._weight(attempt.kernel) < self._weight(self.kernel):
-                self._take(attempt)
+                self.take(attempt)
                 return True
             if attempt.settles:
                 second = second or attempt
         if second is not None:
-            self._take(second)
+            self.take(second)
         return second is not None
 
     def save_launches(self) -> None:
@@ -248,9 +248,10 @@ class _Keeper:
                 continue
             new = _standing(found[0])
             if not new.lost and len(new.launches) < len(standing.launches):
-                self._take(_Attempt(*found))
+                self.take(Attempt(*found))
 
-    def _take(self, attempt: _Attempt) -> None:
+    def take(self, attempt: Attempt) -> None:
+        """Go on with a kernel."""
         self.kernel = attempt.kernel
         self.origins |= {n: self.origins.get(o, o) for n, o in attempt.origins.items()}
 
@@ -262,22 +263,22 @@ class _Keeper:
     def _may_be_kept(self, name: str) -> bool:
         return name in self._auto or (name not in self._given and name in self.kernel.variables)
 
-    def _attempts(self, standing: _Standing) -> Iterator[_Attempt]:
+    def _attempts(self, standing: _Standing) -> Iterator[Attempt]:
         """Yield kernels in which less may be lost, what costs least first."""
         kernel = self.kernel
         for_whom = {standing.made_for[n] for n in standing.lost if n in standing.made_for}
         results = self._results(for_whom, standing.lost)
         lost = [n for n in standing.lost if self._is_open(n)]
         if results:
-            yield _Attempt(with_one_for_all(kernel, results), {}, settles=True)
+            yield Attempt(with_one_for_all(kernel, results), {}, settles=True)
         yield from self._computed_again(standing)
         if lost:
-            yield _Attempt(with_one_for_all(kernel, lost), {}, settles=True)
+            yield Attempt(with_one_for_all(kernel, lost), {}, settles=True)
         for name in dict.fromkeys((*results, *lost)):
-            yield _Attempt(with_one_for_all(kernel, (name,)), {}, settles=True)
+            yield Attempt(with_one_for_all(kernel, (name,)), {}, settles=True)
             for_each = with_one_for_each(kernel, name)
             if for_each is not None:
-                yield _Attempt(for_each, {}, settles=True)
+                yield Attempt(for_each, {}, settles=True)
         yield from self._without_accumulators(for_whom)
 
     def _results(self, ids: Iterable[str], lost: Iterable[str]) -> tuple[str, ...]:
@@ -304,7 +305,7 @@ class _Keeper:
         """Tell whether a temporary may be in global memory, and is not."""
         return self._may_be_kept(name) and self.kernel.address_space(name) is not _GLOBAL
 
-    def _computed_again(self, standing: _Standing) -> Iterator[_Attempt]:
+    def _computed_again(self, standing: _Standing) -> Iterator[Attempt]:
         """Yield kernels in which a scalar that conditions ask for is computed in each launch."""
         kernel = self.kernel
         if any(isinstance(insn, KernelCall) for insn in kernel.instructions):
@@ -315,9 +316,9 @@ class _Keeper:
             readers = _readers_elsewhere(kernel, name, standing.launches)
             found = with_values_again(kernel, name, readers) if readers else None
             if found is not None and _is_same(kernel, found[0], name):
-                yield _Attempt(*found)
+                yield Attempt(*found)
 
-    def _without_accumulators(self, ids: Collection[str]) -> Iterator[_Attempt]:
+    def _without_accumulators(self, ids: Collection[str]) -> Iterator[Attempt]:
         """Yield kernels in which what reductions result in, or add to, is a temporary.
 
         Parameters:
@@ -337,12 +338,12 @@ class _Keeper:
     @staticmethod
     def _stored(
         kernel: Kernel, origins: Mapping[str, str], names: Iterable[str]
-    ) -> Iterator[_Attempt]:
+    ) -> Iterator[Attempt]:
         new: Kernel | None = kernel
         for name in sorted(names):
             new = with_one_for_each(new, name) if new is not None else None
         if new is not None:
-            yield _Attempt(new, origins)
+            yield Attempt(new, origins)
 
 
 def _is_same(old: Kernel, new: Kernel, name: str) -> bool:

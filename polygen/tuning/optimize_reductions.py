@@ -72,6 +72,9 @@ def optimize_reductions(
     Reductions of the same shape get the same loops, as do those of rows, and what uses their
     results row by row (`fuse_reductions`).  Then:
 
+    - steps of time, loops around reductions whose iterations need each other, stay loops, and are
+      tagged ``for``: each step shares its reductions.  How many there are does not matter, and is
+      not asked for;
     - where several instructions go along a row, items share rows (`share_rows`): a softmax, say.
       Up to 32 elements of a row (64 halves) they keep in registers, also in clusters of groups;
       more they read again;

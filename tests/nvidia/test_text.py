@@ -290,3 +290,13 @@ def test_extrema_are_computed_one_by_one(function: str, dtype: str) -> None:
     assert body.count(name) == 2
     helper = source[source.index(name) : source.index("__global__")]
     assert "cvt.s64.s32 wide, %0; cvt.u32.u64 %0, wide;" in helper
+
+
+def test_halves_that_are_updated_in_place() -> None:
+    """They are a structure, which has no operators of that kind: the fixture compiles the text."""
+    data = [pg.GlobalArg("x", np.float16, "n"), pg.GlobalArg("y", np.float16, "n"), "..."]
+    text = "\n".join(f"x[i] = x[i] {operator} y[i]" for operator in "+-*/")
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text, data, seq_dependencies=True)
+    code = str(pg.generate_code(pg.tag_inames(knl, {"i": "g.0"}), "cuda"))
+    for operator in "+-*/":
+        assert f"x[i] = x[i] {operator} y[i];" in code

@@ -219,6 +219,7 @@ CUDA = Target(
     unsigned_indices=True,
     barrier=lambda _: "__syncthreads();",
     half_arrays=True,
+    half_updates=False,
     read_again="pg_read_again({0});",
     wide_registers=True,
     complex_operators=False,

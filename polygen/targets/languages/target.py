@@ -175,6 +175,7 @@ class Target:
             nothing if like any other.
         store_half: how it is written, of the value, the subscript and the array.
         half_arrays: whether halves in arrays of a work item are halves, not ``float``.
+        half_updates: whether halves in memory have operators such as ``+=``.
         read_again: the statement after which the compiler converts the halves of such an array
             again, rather than keep what it converted them to.
         wide_registers: whether small integers in vectors of a work item are kept as C computes with
@@ -291,6 +292,7 @@ class Target:
     load_half: str = ""
     store_half: str = ""
     half_arrays: bool = False
+    half_updates: bool = True
     read_again: str = ""
     wide_registers: bool = False
     image_names: Mapping[int, str] = field(default_factory=new_dict)

@@ -276,7 +276,8 @@ class ExpressionPrinter:
         if rounds and isinstance(target, ex.Subscript) and p.target.store_half:
             index, (name, _) = logic.index_text(p, target), logic.place_of(p, target)
             return p.target.store_half.format(right.text, index, name)
-        if right.split is not None and right.split[0] == left.text:
+        updates = p.target.half_updates or not rounds
+        if updates and right.split is not None and right.split[0] == left.text:
             _, operator, operand = right.split
             return f"{place} {operator}= {operand.text}"
         return f"{place} = {right.text}"
