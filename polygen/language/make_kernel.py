@@ -46,6 +46,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             ``<> t = a[i]`` declares a temporary, ``<float32> t = a[i]`` one of that type.
             ``... lbarrier`` and ``... gbarrier`` are points at which the work items of a group, or
             all, wait for each other; ``... nop`` is one at which nobody does.
+            ``c = library("gemm", a, b)`` calls BLAS: see docs/reference/libraries.md.
             Options follow in braces: ``id=name``; ``dep=a:b``, instructions that come before
             (patterns such as ``load_*`` are allowed; ``dep=*a:b``: these and no others, ``dep=*``:
             none); ``inames=i:j``, the loops that it is in; ``if=i < j``, a condition; and more.

@@ -95,9 +95,10 @@ def test_a_library_has_to_be_named(blas: Path, tmp_path: Path) -> None:
 def test_what_only_python_has(tmp_path: Path) -> None:
     data = [pg.GlobalArg(name, np.complex128, shape="n") for name in "xy"]
     knl = kernel("{ : }", 'y = library("fft", x)', *data)
-    for make in (pg.emit, pg.build):
-        with pytest.raises(CannotEmit, match="calls fft, which polygen has from SciPy"):
-            make(knl, *(["c"] if make is pg.emit else [tmp_path]))
+    with pytest.raises(CannotEmit, match="calls fft, which polygen has from SciPy"):
+        pg.emit(knl, "c")
+    with pytest.raises(CannotEmit, match="calls fft, which polygen has from SciPy"):
+        pg.build(knl, tmp_path, ["-lm"])
 
 
 def test_emit(blas: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from polygen.errors import (
     FunctionNotPossible,
     LibraryInParallel,
     LibraryNotPossible,
+    PrivateAcrossLaunches,
     WrongStatement,
 )
 from polygen.lower.lower import Model, lower_prepared, prepare
@@ -76,6 +77,27 @@ def test_under_a_condition() -> None:
         np.testing.assert_array_equal(
             y, 1 + len([t for t in range(steps) if 2 * t >= steps]) * a @ x
         )
+
+
+def test_scalars_outlive_a_call() -> None:
+    """A number that is computed before a call, and needed in it and behind it."""
+    data = [pg.GlobalArg(n, shape=s) for n, s in (("a", "n, n"), ("x", "n"), ("y", "n"))]
+    text = """
+        s = sum(j, x[j])                         {id=s}
+        y = library("gemv", a, x, alpha=s)       {id=y, dep=s}
+        z[i] = y[i] - s*x[i]                     {dep=y:s}
+        """
+    domains = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"]
+    spaces = pg.AddressSpace
+    kept = kernel(domains, text, *data, pg.TemporaryVariable("s", address_space=spaces.AUTO))
+    rng = np.random.default_rng(5)
+    for n in (0, 1, 4):
+        a, x = rng.random((n, n)), rng.random(n)
+        z = kept.executor("c")(a=a, x=x)[1][-1]
+        np.testing.assert_allclose(z, x.sum() * (a @ x) - x.sum() * x, rtol=1e-13)
+    private = kernel(domains, text, *data, pg.TemporaryVariable("s", address_space=spaces.PRIVATE))
+    with pytest.raises(PrivateAcrossLaunches, match="'s' is private"):
+        pg.generate_code(pg.add_dtypes(private, dict.fromkeys("ax", np.float64)), "c")
 
 
 def test_in_parallel_is_refused() -> None:
