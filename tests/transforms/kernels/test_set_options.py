@@ -95,6 +95,7 @@ OTHERS: dict[str, Any] = {
     "deterministic": True,
     "sub_group_size": 16,
     "contract": "off",
+    "check_every": 8,
 }
 
 
@@ -117,6 +118,12 @@ def test_refused_numbers_of_work_items() -> None:
         refused(InvalidArgument, text, pg.set_options, PLAIN, sub_group_size=wrong)
     for right in 0, 1, 128, None:
         assert pg.set_options(PLAIN, sub_group_size=right).options.sub_group_size == right
+
+
+def test_refused_numbers_of_iterations() -> None:
+    for wrong in 0, -1, True, "2":
+        text = "'check_every' is a number of iterations, not "
+        refused(InvalidArgument, text, pg.set_options, PLAIN, check_every=wrong)
 
 
 def test_results_by_name() -> None:
