@@ -415,8 +415,8 @@ class _Host:
                     where=self._kernel.location,
                     excerpt=excerpt(self._kernel, *users),
                     remedy=f"set_temporary_address_space(kernel, '{temporary.name}', 'auto') lets "
-                    "it be in global memory; save_and_reload_temporaries(kernel) keeps it there "
-                    "for each work item; or compute it again",
+                    "it be in global memory; save_and_reload_temporaries(kernel) keeps it in a "
+                    "global temporary; or compute it again",
                 )
 
 

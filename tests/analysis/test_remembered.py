@@ -12,7 +12,7 @@ import polygen as pg
 from polygen.errors import InternalError
 from polygen.ir.kernel import Kernel
 from polygen.ir.recomputed import is_same, recomputing
-from polygen.ir.remembered import by_parts, per_kernel, tell
+from polygen.ir.remembered import answer_of, by_parts, per_kernel, tell
 
 OUTSIDE = {"value": 1}
 
@@ -121,3 +121,19 @@ def test_proofs_and_code_rest_on_keys_that_say_all() -> None:
         knl = pg.add_prefetch(knl, "b", "k_inner", default_tag=None)
         knl = pg.add_dtypes(knl, {"a, b": np.float32})
         assert "for" in str(pg.generate_code(knl, "opencl"))
+
+
+def test_answers_that_nobody_asked_for() -> None:
+    asked: list[str] = []
+
+    @per_kernel
+    def name_of(kernel: Kernel) -> str:
+        asked.append(kernel.name)
+        return kernel.name
+
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = 1", name="one")
+    assert answer_of(knl, name_of) is None
+    assert asked == []
+    assert name_of(knl) == answer_of(knl, name_of) == "one"
+    assert asked == ["one"]
+    assert answer_of(knl.copy(name="two"), name_of) is None
