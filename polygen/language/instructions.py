@@ -287,12 +287,11 @@ def _as_statement(insn: Instruction) -> Statement:
         )
     if isinstance(insn, CInstruction):
         insn = without_texts(insn)
-    is_call = isinstance(insn, KernelCall) and not isinstance(insn, LibraryCall)
     insn = insn.map_expressions(lambda node: readable(node, f"instruction '{insn.id}'"))
     return Statement(
         assignees=insn.results if isinstance(insn, KernelCall) else insn.assignees,
         values=_values(insn),
-        call=insn.function if is_call else "",
+        call=_called(insn),
         library=library_of(insn) if isinstance(insn, LibraryCall) else None,
         verbatim=_verbatim(insn),
         id=insn.id,
@@ -311,6 +310,12 @@ def _as_statement(insn: Instruction) -> Statement:
         text=show_instruction(insn, tuple(sorted(insn.within_inames))),
         mark=mark_of(insn),
     )
+
+
+def _called(insn: Instruction) -> str:
+    """Return the name of the kernel that an instruction calls; nothing if it calls none."""
+    is_library = isinstance(insn, LibraryCall)
+    return insn.function if isinstance(insn, KernelCall) and not is_library else ""
 
 
 def _values(insn: Instruction) -> tuple[Expression, ...]:
