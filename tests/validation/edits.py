@@ -86,8 +86,8 @@ def _block(block: Block, rule: Rule) -> Block:
 
 def where(kind: type[Node], change: Rule, name: str = "") -> Edit:
     """Return what changes all nodes of a kind; those with a name if one is given."""
-    named = {Assign: "insn_id", Verbatim: "insn_id", Loop: "iname", Declare: "name"}
-    named[Call] = "insn_id"
+    own = {Loop: "iname", Declare: "name"}
+    named = dict[type[Node], str]({Assign: "insn_id", Call: "insn_id", Verbatim: "insn_id", **own})
 
     def rule(node: Node) -> tuple[Node, ...]:
         if isinstance(node, kind) and (not name or getattr(node, named[kind]) == name):
