@@ -240,7 +240,9 @@ class ExpressionNodes(OptionNodes):
             )
         if args and getattr(args[0], "type", None) == "NAME":
             operation = _typed(operation, args.pop(0))
-        if len(args) != 2 or head != "compensated" or isinstance(args[1], ex.Reduction):
+        inside = args[1] if len(args) == 2 else None
+        of_pairs = isinstance(inside, ex.Reduction) and facts_of(inside.operation).width > 1
+        if len(args) != 2 or head != "compensated" or of_pairs:
             return _reduction(head, args, operation)
         pairs = _reduction(head, [*args, 0.0], operation)
         total, lost = ex.Component(pairs, 0), ex.Component(pairs, 1)

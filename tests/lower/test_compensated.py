@@ -77,3 +77,13 @@ def test_text_and_types() -> None:
         halves.executor("c")(a=np.ones(3, np.int64))
     with pytest.raises(MalformedInstruction, match="no compensated 'max'"):
         pg.make_kernel("{ [j]: 0<=j<n }", "s[0] = compensated(max)(j, a[j])")
+
+
+def test_of_what_is_reduced_itself() -> None:
+    """A sum is one operand, as any other number is."""
+    text = "o[i] = compensated(sum)(j, sum(k, a[i,k,j]))"
+    knl = pg.make_kernel("{ [i,j,k]: 0<=i<2 and 0<=j,k<40 }", text)
+    assert pg.parse_kernel(str(knl)) == knl
+    a = np.random.default_rng(0).random((2, 40, 40))
+    (found,) = knl.executor("c")(a=a)[1]
+    np.testing.assert_allclose(found, a.sum((1, 2)), rtol=1e-14)
