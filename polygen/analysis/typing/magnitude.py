@@ -19,6 +19,7 @@ from polygen.analysis.integers.constraint_forms import constraint_forms
 from polygen.analysis.integers.integer_parameters import integer_parameters
 from polygen.analysis.integers.isl_affine import aff_on
 from polygen.analysis.typing.index_arithmetic import SIZED, operands
+from polygen.analysis.typing.inference import sizes
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -82,7 +83,7 @@ def _sides(form: LinearForm) -> Iterator[LinearForm]:
 @per_kernel
 def _computed(kernel: Kernel) -> tuple[tuple[Instruction, Expression], ...]:
     """Return what instructions compute of counters and sizes alone, and of which all bits count."""
-    names = frozenset(kernel.inames) | integer_parameters(kernel)
+    names = frozenset(kernel.inames) | integer_parameters(kernel) | sizes(kernel)
     return tuple(
         [
             (insn, node)

@@ -361,6 +361,16 @@ def _bound(value: int) -> int | None:
     return next((bound - 1 for bound in INDEX_BOUNDS if abs(value) < bound), None)
 
 
+def alike(value: int) -> tuple[int, int]:
+    """Return the least and the greatest scalar in subscripts that plans do not tell from one."""
+    beyond = [bound for bound in INDEX_BOUNDS if abs(value) >= bound]
+    above = [bound for bound in INDEX_BOUNDS if abs(value) < bound]
+    most = above[0] - 1 if above else int(np.iinfo(INT64).max)
+    if not beyond:
+        return -most, most
+    return (beyond[-1], most) if value > 0 else (-most, -beyond[-1])
+
+
 def _extent(array: ArrayInfo) -> int:
     """Return the largest number that occurs in computing the place of an element."""
     low, high = array.reach

@@ -32,7 +32,7 @@ from polygen.runtime.backends.backend import QuickCall
 from polygen.runtime.backends.c.c_compiler import load_library
 from polygen.runtime.backends.c.c_wrapper import c_writer
 from polygen.runtime.backends.c.call_slots import MOST_SLOTS, has_slots, slots_function
-from polygen.runtime.calls.arguments import Form
+from polygen.runtime.calls.arguments import Form, alike
 from polygen.runtime.calls.awaited_events import FINISHED
 from polygen.targets.programs.program import Program
 
@@ -108,6 +108,8 @@ def _argument(
         return (*begin, _ARRAY, slots[name], *layout, written, *places)
     if name not in form.scalars:  # a size: it may be a number in the code
         return (*begin, _SIGNED, slots.get(name, -1), int(value), int(value))
+    if name in form.index_scalars:
+        return (*begin, _SIGNED, slots[name], *alike(int(value)))
     dtype = form.scalars[name]
     if not is_integer(dtype):
         return (*begin, _FLOAT, slots[name])

@@ -97,6 +97,34 @@ def test_integers_out_of_range_are_refused(dtype: str) -> None:
     np.testing.assert_array_equal(out, 1)
 
 
+@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("place", ["(i + s*s) % n", "(i + s*s) % n + 0*s", "(s*s + i) // 1 % n"])
+def test_integers_in_subscripts_have_a_plan_for_each_width(place: str, target: str) -> None:
+    """A small one has 32 bits in the code, a large one 64."""
+    whole = pg.GlobalArg("a", shape="n")
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", f"out[i] = a[{place}]", [whole, "..."])
+    run, a = knl.executor(target), np.arange(13)
+    values = (1, -1, 2**20 - 1, 2**20, 2**31 - 2**20, 2**31 - 1, 2**31, -(2**31), 3 * 10**9, 0, 5)
+    for _ in range(2):
+        for s in values:
+            places = [(i + s * s) % 13 for i in range(13)]
+            np.testing.assert_array_equal(run(a=a, s=s)[1][0], a[places], err_msg=str(s))
+
+
+def test_a_shift_of_any_width() -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "out[i] = a[max(0, min(i + s - t, n - 1))]",
+        [pg.GlobalArg("a", shape="n"), "..."],
+    )
+    a = np.arange(13)
+    for _ in range(2):
+        for s in (1, 2**20, 2**31 - 2**20, 2**31 + 5, -(2**40), 2):
+            np.testing.assert_array_equal(knl(a=a, s=s, t=s)[1][0], a, err_msg=str(s))
+    assert _quick(knl, a=a, s=2**40, t=2**40) is None
+    assert _quick(knl, a=a, s=7, t=7) is not None
+
+
 @pytest.mark.parametrize("size", [0, 1, 2, 17, 128])
 def test_sizes_and_new_outputs(size: int) -> None:
     knl = _add()
