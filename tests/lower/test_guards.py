@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import polygen as pg
@@ -165,8 +167,9 @@ def test_many_loops_of_other_lengths_on_one_axis() -> None:
     )
     knl = pg.tag_inames(knl, {f"i{k}": "g.0" for k in range(count)})
     assert len(launches(lowered(knl))) == 1
-    given = {f"out{k}": np.full(20, -1, "int32") for k in range(count)}
-    knl(**given, **{f"n{k}": length for k, length in enumerate(lengths)})
+    given: dict[str, Any] = {f"out{k}": np.full(20, -1, "int32") for k in range(count)}
+    sizes: dict[str, Any] = {f"n{k}": length for k, length in enumerate(lengths)}
+    knl(**given, **sizes)
     i = np.arange(20)
     for k in range(count):
         np.testing.assert_array_equal(given[f"out{k}"], np.where(i < lengths[k % 3], k + i, -1))
