@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,12 @@ import pytest
 import polygen as pg
 from polygen.errors import NotOptimized, UnknownInstruction
 from polygen.ir.kernel import Kernel
+from tests.nvidia.nvrtc import compile_for
 from tests.operators import ROWS, TYPES, arrays, expected
 from tests.operators import kernel as rows
 from tests.oracle.cases import kernel as made
 from tests.properties.together import run_together
+from tests.random_kernels.agree import cases_of, found_by
 
 PRODUCT = "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }"
 MATRIX = "{ [i,j]: 0<=i<n and 0<=j<m }"
@@ -343,3 +347,30 @@ def test_each_step_is_in_the_history() -> None:
     knl = typed(MATRIX, "c[j] = sum(i, a[i,j])")
     new = pg.order_sums(knl)
     assert pg.replay(knl, new.history[len(knl.history) :]) == new
+
+
+def test_cuda() -> None:
+    for name in ("columns", "triangle of two domains"):
+        source = pg.generate_code(ordered(*FORMS[name][:2]), "cuda").source
+        assert "[2048]" in source
+        size, log = compile_for("compute_90", source)
+        assert size, log
+
+
+@pytest.mark.more
+def test_random_kernels() -> None:
+    """Kernels with what sums depend on: conditions, other instructions, data, tags."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotOptimized)
+        ordered_ones = [(case, pg.order_sums(case.changed)) for case in cases_of(0, 300)]
+    cases = [case for case, new in ordered_ones if new is not case.changed]
+    changed = [replace(case, changed=new) for case, new in ordered_ones if new is not case.changed]
+    assert len(cases) > 10
+    for case, before, after in zip(
+        cases, found_by(cases, "c"), found_by(changed, "c"), strict=True
+    ):
+        assert (before is None) == (after is None)
+        for name in before or ():
+            np.testing.assert_allclose(
+                (after or {})[name], (before or {})[name], rtol=1e-4, atol=1e-4, err_msg=str(case)
+            )
