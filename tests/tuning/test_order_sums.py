@@ -43,8 +43,8 @@ def ordered(*args: Any, **options: Any) -> Kernel:
 
 def small(shape: Any, dtype: Any = np.float64, seed: int = 1) -> Any:
     """Return small integers: their sums and products are exact in all types."""
-    numbers: Any = np.random.default_rng(seed).integers(-3, 4, size=shape)
-    return numbers.astype(dtype)
+    rng = np.random.default_rng(seed)
+    return np.asarray(rng.integers(-3, 4, size=shape), dtype)
 
 
 def loops(knl: Kernel) -> list[str]:
