@@ -43,7 +43,7 @@ def ordered(*args: Any, **options: Any) -> Kernel:
 
 def small(shape: Any, dtype: Any = np.float64, seed: int = 1) -> Any:
     """Return small integers: their sums and products are exact in all types."""
-    rng = np.random.default_rng(seed)
+    rng: Any = np.random.default_rng(seed)
     return np.asarray(rng.integers(-3, 4, size=shape), dtype)
 
 
