@@ -116,7 +116,7 @@ def _product(kernel: Kernel, insn_id: str) -> tuple[Product, DType]:
             f"has factors that do not both depend on '{depth}', and each on one loop around"
         )
     (first,), (second,) = around
-    if first == second or insn.within_inames != {first, second}:
+    if first == second or insn.within_inames != frozenset((first, second)):
         raise refused("is not within the loops of rows and columns alone")
     if any(kernel.tags.get(iname) for iname in (first, second, depth)):
         raise refused("is in loops that are tagged")

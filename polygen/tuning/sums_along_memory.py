@@ -91,9 +91,18 @@ def in_rows(kernel: Kernel, ids: Sequence[str], orders: Sequence[SumOrder]) -> K
         kept = orders[0].kept
         if taken.isdisjoint(kept):
             raise
-        kernel, own = _with_own_loops(kernel, ids, kept)
-        names = dict(zip(kept, own, strict=True))
-        renamed = [replace(o, kept=own, near=names[o.near]) for o in orders]
+        loops = (*kept, *(iname for order in orders for iname in order.reduced))
+        kernel, own = _with_own_loops(kernel, ids, loops)
+        names = dict(zip(loops, own, strict=True))
+        renamed = [
+            replace(
+                order,
+                kept=tuple([names[i] for i in order.kept]),
+                reduced=tuple([names[i] for i in order.reduced]),
+                near=names[order.near],
+            )
+            for order in orders
+        ]
         return _Rows(kernel, ids, renamed).kernel
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +14,16 @@ import pytest
 import polygen as pg
 from polygen.errors import NotOptimized, UnknownInstruction
 from polygen.ir.kernel import Kernel
+from tests.nvidia.nvrtc import compile_for
 from tests.operators import ROWS, TYPES, arrays, expected
 from tests.operators import kernel as rows
 from tests.oracle.cases import kernel as made
 from tests.properties.together import run_together
+from tests.random_kernels.agree import cases_of, found_by
 
 PRODUCT = "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }"
 MATRIX = "{ [i,j]: 0<=i<n and 0<=j<m }"
-Expected = Callable[..., Any]
+Expected = Callable[[Any, Any, Any], Any]
 SIZES = ((3, 5, 17), (1, 2049, 8), (2, 1, 0), (0, 3, 4), (2, 3, 1), (5, 0, 3))
 
 
@@ -39,7 +43,8 @@ def ordered(*args: Any, **options: Any) -> Kernel:
 
 def small(shape: Any, dtype: Any = np.float64, seed: int = 1) -> Any:
     """Return small integers: their sums and products are exact in all types."""
-    return np.random.default_rng(seed).integers(-3, 4, size=shape).astype(dtype)
+    rng: Any = np.random.default_rng(seed)
+    return np.asarray(rng.integers(-3, 4, size=shape), dtype)
 
 
 def loops(knl: Kernel) -> list[str]:
@@ -83,7 +88,7 @@ def test_operations_on_other_types(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- forms of sums
 
 
-def window(a: Any, b: Any) -> Any:
+def window(a: Any, b: Any, _: Any) -> Any:
     n, m = (extent - 5 for extent in a.shape)
     return sum(a[p : p + n, q : q + m] * b[p, q] for p in range(6) for q in range(6))
 
@@ -93,31 +98,31 @@ FORMS: Mapping[str, tuple[Any, str, Sequence[Mapping[str, tuple[int, ...]]], Exp
         PRODUCT,
         "c[i,j] = sum(k, a[i,k]*b[k,j])",
         [{"a": (n, d), "b": (d, m)} for n, m, d in SIZES],
-        lambda a, b: a @ b,
+        lambda a, b, _: a @ b,
     ),
     "transposed": (
         PRODUCT,
         "c[i,j] = sum(k, a[k,i]*b[k,j])",
         [{"a": (d, n), "b": (d, m)} for n, m, d in SIZES],
-        lambda a, b: a.T @ b,
+        lambda a, b, _: a.T @ b,
     ),
     "columns": (
         MATRIX,
         "c[j] = sum(i, a[i,j])",
         [{"a": shape} for shape in ((0, 3), (1, 1), (37, 2049), (9, 0))],
-        lambda a: a.sum(0),
+        lambda a, _b, _d: a.sum(0),
     ),
     "of a column-major array": (
         MATRIX,
         "c[0] = sum((i,j), a[j,i])",
         [{"a": shape} for shape in ((0, 3), (1, 1), (130, 1100))],
-        lambda a: a.sum().reshape(1),
+        lambda a, _b, _d: a.sum().reshape(1),
     ),
     "dot": (
         "{ [i]: 0<=i<n }",
         "c[0] = sum(i, a[i]*b[i])",
         [{"a": (n,), "b": (n,)} for n in (0, 1, 63, 65, 5000)],
-        lambda a, b: (a @ b).reshape(1),
+        lambda a, b, _: (a @ b).reshape(1),
     ),
     "sums of sums": (
         "{ [i,j,k,l]: 0<=i<n and 0<=j<m and 0<=k<p and 0<=l<q }",
@@ -129,13 +134,13 @@ FORMS: Mapping[str, tuple[Any, str, Sequence[Mapping[str, tuple[int, ...]]], Exp
         "{ [j,i]: 0<=j<=i<n }",
         "c[j] = sum(i, a[i,j]*b[i])",
         [{"a": (n, n), "b": (n,)} for n in (0, 1, 33)],
-        lambda a, b: b @ np.tril(a),
+        lambda a, b, _: b @ np.tril(a),
     ),
     "triangle of two domains": (
         ["{ [j]: 0<=j<n }", "{ [i]: j<i<n }"],
         "c[j] = sum(i, a[i,j]*b[i])",
         [{"a": (n, n - 1), "b": (n,)} for n in (1, 2, 33)],
-        lambda a, b: np.append(b @ np.tril(a, -1)[:, : len(b)], 0),
+        lambda a, b, _: np.append(b @ np.tril(a, -1)[:, : len(b)], 0),
     ),
     "window": (
         "{ [y,x,p,q]: 0<=y<n and 0<=x<m and 0<=p,q<6 }",
@@ -147,19 +152,19 @@ FORMS: Mapping[str, tuple[Any, str, Sequence[Mapping[str, tuple[int, ...]]], Exp
         PRODUCT,
         "c[i,j] = 2*sum(k, a[i,k]*b[k,j]) - max(k, b[k,j])",
         [{"a": (n, d), "b": (d, m)} for n, m, d in ((3, 5, 17), (1, 2049, 8))],
-        lambda a, b: 2 * (a @ b) - b.max(0),
+        lambda a, b, _: 2 * (a @ b) - b.max(0),
     ),
     "some of which are read": (
         MATRIX,
         "c[j] = sum(i, a[i,j])  {if=b[j] > 0}",
         [{"a": (37, 29), "b": (29,)}],
-        lambda a, b: np.where(b > 0, a.sum(0), 0),
+        lambda a, b, _: np.where(b > 0, a.sum(0), 0),
     ),
     "chosen by data": (
         MATRIX,
         "c[j] = if(b[j] > 0, sum(i, a[i,j]), 7)",
         [{"a": (37, 29), "b": (29,)}],
-        lambda a, b: np.where(b > 0, a.sum(0), 7),
+        lambda a, b, _: np.where(b > 0, a.sum(0), 7),
     ),
     "several readers": (
         MATRIX,
@@ -171,7 +176,7 @@ FORMS: Mapping[str, tuple[Any, str, Sequence[Mapping[str, tuple[int, ...]]], Exp
         end
         """,
         [{"a": (37, 29), "b": (29,)}],
-        lambda a, b: a.sum(0) ** 2,
+        lambda a, b, _: a.sum(0) ** 2,
     ),
     "of what is made in the same loop": (
         MATRIX,
@@ -182,19 +187,19 @@ FORMS: Mapping[str, tuple[Any, str, Sequence[Mapping[str, tuple[int, ...]]], Exp
         end
         """,
         [{"a": (37, 29), "b": (29,)}],
-        lambda a, b: a.sum(0) * (b + 1),
+        lambda a, b, _: a.sum(0) * (b + 1),
     ),
     "a rule": (
         PRODUCT,
         "term(x) := a[i,x]*b[x,j]\nc[i,j] = sum(k, term(k))",
         [{"a": (3, 17), "b": (17, 5)}],
-        lambda a, b: a @ b,
+        lambda a, b, _: a @ b,
     ),
     "updates of the result": (
         PRODUCT,
         "c[i,j] = c[i,j] + sum(k, a[i,k]*b[k,j])",
         [{"a": (3, 17), "b": (17, 5)}],
-        lambda a, b: a @ b,
+        lambda a, b, _: a @ b,
     ),
 }
 
@@ -210,7 +215,8 @@ def check_forms(names: Sequence[str], target: str, patch: pytest.MonkeyPatch) ->
         knl = ordered(domains, text)
         for each in shapes:
             given = {n: small(shape, seed=k) for k, (n, shape) in enumerate(each.items())}
-            results.append((f"{name} {each}", reference(**given)))
+            wanted = reference(given["a"], given.get("b"), given.get("d"))
+            results.append((f"{name} {each}", wanted))
             outputs = {"c": np.zeros_like(results[-1][1])}
             if name == "several readers":
                 outputs["d"] = np.zeros(29)
@@ -343,3 +349,30 @@ def test_each_step_is_in_the_history() -> None:
     knl = typed(MATRIX, "c[j] = sum(i, a[i,j])")
     new = pg.order_sums(knl)
     assert pg.replay(knl, new.history[len(knl.history) :]) == new
+
+
+def test_cuda() -> None:
+    for name in ("columns", "triangle of two domains"):
+        source = pg.generate_code(ordered(*FORMS[name][:2]), "cuda").source
+        assert "[2048]" in source
+        size, log = compile_for("compute_90", source)
+        assert size, log
+
+
+@pytest.mark.more
+def test_random_kernels() -> None:
+    """Kernels with what sums depend on: conditions, other instructions, data, tags."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotOptimized)
+        ordered_ones = [(case, pg.order_sums(case.changed)) for case in cases_of(0, 300)]
+    cases = [case for case, new in ordered_ones if new is not case.changed]
+    changed = [replace(case, changed=new) for case, new in ordered_ones if new is not case.changed]
+    assert len(cases) > 10
+    for case, before, after in zip(
+        cases, found_by(cases, "c"), found_by(changed, "c"), strict=True
+    ):
+        assert (before is None) == (after is None)
+        for name in before or ():
+            np.testing.assert_allclose(
+                (after or {})[name], (before or {})[name], rtol=1e-4, atol=1e-4, err_msg=str(case)
+            )
