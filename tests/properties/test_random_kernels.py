@@ -164,7 +164,8 @@ def test_dropped_guards_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_dropped_barriers_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polygen.lower.lower.place_barriers", _without_barriers)
+    for module in ("lower", "across_launches"):
+        monkeypatch.setattr(f"polygen.lower.{module}.place_barriers", _without_barriers)
     assert _fails(range(40))
 
 

@@ -141,7 +141,9 @@ def _fetch(
     text = f"{kept} = {name}({', '.join(given)})"
     if name == "own":
         text = f"{kept}, {updated} = {updated}, {operand} - {updated}"
-    words = [*maker.memory(), *(["any_order"] if maker.chance(0.5) else [])]
+    few_bits = np.dtype(dtype).itemsize < 4  # which CUDA has for one device alone
+    words = [word for word in maker.memory() if not (few_bits and word == "all_devices")]
+    words += ["any_order"] if maker.chance(0.5) else []
     option = f"atomic={':'.join(words)}" if words else "atomic"
     maker.constructs.append("old value")
     return Line(text, line_id, inames, values.needed, options=(option,))

@@ -74,9 +74,11 @@ def pairwise_sums(
             remedy="name what a sum runs over",
         )
     outer = iname
-    for level in range(_levels(_extent(kernel, iname) or most, length)):
+    levels = _levels(_extent(kernel, iname) or most, length)
+    for level in range(levels):
         inner = kernel.new_name(f"{iname}_{level}")
-        blocks = kernel.new_name(f"{iname}_{level + 1}", (inner,))
+        last = level + 1 == levels
+        blocks = kernel.new_name(f"{iname}_{level + 1}" if last else f"{iname}_rest", (inner,))
         kernel = split_iname(
             kernel, outer, length, outer_iname=blocks, inner_iname=inner, within=chosen
         )

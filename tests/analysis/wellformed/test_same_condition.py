@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import CannotProve
+from polygen.errors import CannotProve, IllegalStep
 from polygen.ir.kernel import Kernel
 
 
@@ -97,11 +97,17 @@ def test_other_conditions_are_in_doubt(text: str) -> None:
         pg.tag_inames(pg.split_iname(knl, "i", 4), "i_outer: g.0, i_inner: l.0")
 
 
-def test_a_condition_that_all_work_items_write_is_in_doubt() -> None:
-    """Another item may write it in between."""
+def test_a_condition_that_all_iterations_write_is_not_for_work_items() -> None:
+    """Each iteration writes it first; work items would write it at once."""
     c = pg.TemporaryVariable("c", np.int32, (), address_space=pg.AddressSpace.GLOBAL)
     knl = made(SAME.replace("<> c = b[i] > 0", "c = b[i] > 0"), c)
-    assert [str(o) for o in pg.obligations(knl)] == ["insn: t was written before it is read"]
+    assert pg.obligations(knl) == ()
+    a, b = np.arange(5.0), np.array([1.0, -1, 2, -2, 3])
+    _, (found,) = knl(a=a, b=b, out=np.full(5, -1.0))
+    np.testing.assert_array_equal(found, np.where(b > 0, 2 * a + 1, -1))
+    for tag in ("g.0", "l.0"):
+        with pytest.raises(IllegalStep, match="c\\[i=0\\] writes the element of 'c'"):
+            pg.tag_inames(pg.fix_parameters(knl, n=8), {"i": tag})
 
 
 def test_wrong_values_are_not_taken_for_the_same() -> None:

@@ -47,7 +47,7 @@ def _numbers() -> dict[str, NDArray[Any]]:
 
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
-@pytest.mark.usefixtures("optimized_pocl")
+@pytest.mark.usefixtures("optimized")
 def test_products_and_sums_are_rounded(target: str) -> None:
     numbers = _numbers()
     _, found = _rest("off", i="l.0").executor(target)(**numbers)

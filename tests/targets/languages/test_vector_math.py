@@ -73,6 +73,7 @@ def test_values(dtype: Any) -> None:
         assert signs[wanted == 0].all(), name
 
 
+@pytest.mark.usefixtures("optimized")
 def test_they_are_called() -> None:
     """And not if that is asked for: some numbers are then rounded in another way."""
     x, y = arguments(np.float64)
