@@ -47,7 +47,7 @@ from polygen.language.builder_arguments import (
     values_of,
     words_of,
 )
-from polygen.language.builder_blocks import OpenBlocks
+from polygen.language.builder_blocks import LoopHead, OpenBlocks, place_here
 from polygen.language.domains import parse_domains
 from polygen.language.handles import Handle, Loop, VariableHandle, tree_of
 from polygen.language.instructions import Ids, Written
@@ -96,7 +96,6 @@ class Builder:
         self._mentioned: set[str] = set()
         self._inames: dict[str, Domain] = {}
         self._variables: dict[str, Argument | TemporaryVariable] = {}
-        self._statements: list[Statement] = []
         self._taken: set[str] = set()
         self._ids = Ids(self._taken)
         self._blocks = OpenBlocks()
@@ -134,9 +133,10 @@ class Builder:
         self,
         like: str,
         lower: Expression | Handle,
-        upper: Expression | Handle,
+        upper: Expression | Handle | None = None,
         step: int = 1,
         *,
+        while_: Any = None,
         location: Place = None,
     ) -> Loop:
         """Return a new loop over the values of Python's ``range(lower, upper, step)``.
@@ -148,20 +148,86 @@ class Builder:
         Parameters:
             like: what its iname is called, if that name is free.
             lower, upper: bounds, affine in sizes and in other loops; or integers that the kernel
-                reads or computes: these are kept in a temporary.
+                reads or computes: these are kept in a temporary.  Without the second one, a
+                condition ends the loop.
             step: how far values are apart; negative in a loop that counts down.
+            while_: a condition, asked at the head of each iteration: the loop ends where it does
+                not hold.  It may be a function of the loop.
             location: its place.
 
         Raises:
             InvalidArgument: if `step` is 0, or no integer.
             NonAffineDomain: if a bound is not affine.
             MalformedInstruction: if one has something in it that polygen does not have.
+
+        >>> import numpy as np
+        >>> import polygen as pg
+        >>> b = pg.Builder()
+        >>> x, steps = b.array("x", "int64", (1,)), b.array("steps", "int64", (1,))
+        >>> with b.loop("t", 0, while_=x[0] > 1) as t:
+        ...     x[0] = b.where(x[0] % 2 == 0, x[0]//2, 3*x[0] + 1)
+        ...     steps[0] = t + 1
+        >>> knl = b.kernel(seq_dependencies=True)
+        >>> event, (last, count) = knl(x=np.array([27]), steps=np.array([0]))
+        >>> print(last, count)
+        [1] [111]
         """
         with self._at(location):
-            low, high = self._bound(like, "begin", lower), self._bound(like, "end", upper)
+            low = self._bound(like, "begin", lower)
+            high = None if upper is None else self._bound(like, "end", upper)
             found = LoopRange(self.name(like), low, high, step)
             self._add_domain(found.domain)
-            return Loop(found.iname, found.value, self._blocks)
+            new = Loop(found.iname, found.value, self._blocks)
+            if upper is None or while_ is not None:
+                self._add_head(new, while_, is_bounded=upper is not None)
+            return new
+
+    def _add_head(self, loop: Loop, while_: Any, *, is_bounded: bool) -> None:
+        """Keep the condition of a loop, which may be a function of it."""
+        of_loop = callable(while_) and not isinstance(while_, ex.ExpressionNode | Handle)
+        given = while_(loop) if of_loop else while_
+        condition = None if given is None else readable_alone(given)
+        self._mention(condition)
+        self._blocks.add_head(loop.iname, LoopHead(condition, is_bounded, place_here()))
+
+    @public
+    def break_(self, *conditions: Any, location: Place = None) -> None:
+        """End the innermost of the open loops, where conditions hold.
+
+        What follows in the iteration is not executed, nor are later iterations.  What was added
+        before comes before; the rest of the order is as `kernel` is told.
+
+        Parameters:
+            conditions: one, or several that all have to hold; none to end the loop wherever this
+                is executed, as in a block of `when`.
+            location: its place.
+
+        Raises:
+            InvalidArgument: if no loop is open; if it was opened more than once; or if an
+                instruction inside reduces over it.
+            MalformedInstruction: if there is something in a condition that polygen does not have.
+
+        >>> import numpy as np
+        >>> import polygen as pg
+        >>> b = pg.Builder()
+        >>> n = b.size("n")
+        >>> x, place = b.array("x", "float64", (n,)), b.array("place", "int64", (1,))
+        >>> with b.loop("i", 0, n) as i:
+        ...     b.break_(x[i] < 0)
+        ...     place[0] = i + 1
+        >>> knl = b.kernel(seq_dependencies=True)
+        >>> event, (first,) = knl(x=np.array([3.0, 1, -2, 5, -1]), place=np.zeros(1, np.int64))
+        >>> print(first)
+        [2]
+        """
+        with self._at(location):
+            condition = condition_of(conditions)
+            self._blocks.add_break(condition)
+            self._mention(condition)
+
+    def _mention(self, node: Expression | None) -> None:
+        if node is not None:
+            self._mentioned |= walk.free_variables(node)
 
     def _bound(self, like: str, side: str, given: Any) -> Expression:
         """Return a bound that domains may have; what data decides is read into a temporary."""
@@ -554,13 +620,11 @@ class Builder:
         around = around or self._blocks.said()
         if around is not None:
             reduced = reduced_in(said) if around.more_inames else NO_NAMES
+            self._blocks.check_reduced(reduced & around.more_inames)
             said = said.inside(replace(around, more_inames=around.more_inames - reduced))
         insn_id = said.id or self._ids.new(said)
         self._taken.add(insn_id)
-        where = caller_location()
-        if where is not None:  # later, no traceback shows that line
-            where = replace(where, is_call=False)
-        self._statements.append(replace(said, id=insn_id, where=where))
+        self._blocks.parts.append(replace(said, id=insn_id, where=place_here()))
         self._mentioned.update(*map(walk.free_variables, said.expressions))
         self._mentioned.update([name for name, _ in said.declared])
         return insn_id
@@ -583,9 +647,10 @@ class Builder:
         with self._at(None):
             said = _checked_options(name, options)
             said = replace(said, priorities=(*self._blocks.nests, *said.priorities))
+            self._blocks.check_ends()
             loops = tuple(dict.fromkeys(self._inames.values()))
             declared = read_kernel_data([*self._variables.values(), "..."])
-            made = assemble(Written(self._statements), loops, declared, said)
+            made = assemble(Written(self._blocks.parts), loops, declared, said)
             other = {name: like for name, like in self._owned.items() if name != like}
             known = {*made.inames, *made.variables}
             return made.copy(written_names={n: w for n, w in other.items() if n in known})

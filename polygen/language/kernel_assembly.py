@@ -141,7 +141,8 @@ def assemble(
         UserError: as `polygen.make_kernel` does.
     """
     inames = [iname for domain in loops for iname in domain.inames]
-    statements, rules = resolved(written, inames, options.called)
+    names = {*declared.variables}.union(*[domain.parameters for domain in loops])
+    statements, rules = resolved(written, inames, options.called, names)
     kernel = with_own_loops(_Parts(statements, rules, loops, declared, options).kernel)
     if not unknown_kernels(kernel):
         kernel = with_something_to_reduce(kernel)
