@@ -54,6 +54,7 @@ from polygen.language.instructions import Ids, Written
 from polygen.language.kernel_assembly import KernelOptions, assemble, read_options
 from polygen.language.kernel_data import read_kernel_data
 from polygen.language.loop_ranges import LoopRange, is_data
+from polygen.language.named_products import NamedProducts
 from polygen.language.operations import find_operation, operation_names
 from polygen.language.parser import parse_statement
 from polygen.language.said import Said
@@ -99,6 +100,7 @@ class Builder:
         self._taken: set[str] = set()
         self._ids = Ids(self._taken)
         self._blocks = OpenBlocks()
+        self._products = NamedProducts(self.name)
 
     # --- names
 
@@ -147,9 +149,9 @@ class Builder:
 
         Parameters:
             like: what its iname is called, if that name is free.
-            lower, upper: bounds, affine in sizes and in other loops; or integers that the kernel
-                reads or computes: these are kept in a temporary.  Without the second one, a
-                condition ends the loop.
+            lower, upper: bounds, affine in sizes, products of sizes and other loops; or integers
+                that the kernel reads or computes: these are kept in a temporary.  In a product, a
+                size below 0 counts as 0.  Without the second one, a condition ends the loop.
             step: how far values are apart; negative in a loop that counts down.
             while_: a condition, asked at the head of each iteration: the loop ends where it does
                 not hold.  It may be a function of the loop.
@@ -233,7 +235,7 @@ class Builder:
         """Return a bound that domains may have; what data decides is read into a temporary."""
         bound = readable_alone(given)
         if not is_data(bound):
-            return bound
+            return self._products.in_tree(bound, self._is_size)
         kept = self.declare(TemporaryVariable(self.name(f"{like}_{side}"))).expression
         around = self._blocks.said()
         if around is None or not around.predicates:
@@ -244,6 +246,12 @@ class Builder:
         outside = replace(around, predicates=(), guards=())
         self._add(Statement((kept,), (ex.If(met, bound, 0),)), outside)
         return kept
+
+    def _is_size(self, name: str) -> bool:
+        """Tell whether a variable is no loop and no array or temporary that is declared."""
+        declared = self._variables.get(name)
+        is_scalar = declared is None or isinstance(declared, ValueArg)
+        return is_scalar and name not in self._inames
 
     @public_but("domain")
     def domain(
@@ -260,7 +268,7 @@ class Builder:
             NameTaken: if there is something of an iname's name.
         """
         with self._at(location):
-            found = parse_domains(domain)
+            found = parse_domains(self._products.in_all(domain))
             inames = [iname for one in found for iname in one.inames]
             self._check_new(inames)
             self._owned |= dict(zip(inames, inames, strict=True))
@@ -425,8 +433,9 @@ class Builder:
         return VariableHandle(variable.name, self._assigned)
 
     def _check_new(self, names: Iterable[str]) -> None:
+        sizes = [size.name for size in self._products.sizes]
         for name in names:
-            if name in self._inames or name in self._variables:
+            if name in self._inames or name in self._variables or name in sizes:
                 raise taken(name)
 
     @staticmethod
@@ -645,7 +654,7 @@ class Builder:
             UserError: as `make_kernel` does.
         """
         with self._at(None):
-            said = _checked_options(name, options)
+            said = _checked_options(name, self._products, options)
             said = replace(said, priorities=(*self._blocks.nests, *said.priorities))
             self._blocks.check_ends()
             loops = tuple(dict.fromkeys(self._inames.values()))
@@ -666,10 +675,11 @@ class Builder:
             raise
 
 
-def _checked_options(name: str, options: dict[str, Any]) -> KernelOptions:
-    """Return the options of a kernel."""
+def _checked_options(name: str, products: NamedProducts, options: dict[str, Any]) -> KernelOptions:
+    """Return the options of a kernel, some of whose sizes are products."""
     _OPTIONS.by_name((), {"name": name, **options})
-    return read_options({}, name=name, **options)
+    options["assumptions"] = products.in_all(options.get("assumptions", ""))
+    return read_options({}, products.sizes, name=name, **options)
 
 
-_OPTIONS = Signature(read_options, skipped=1, name="Builder.kernel")
+_OPTIONS = Signature(read_options, skipped=2, name="Builder.kernel")

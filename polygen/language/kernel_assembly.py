@@ -76,11 +76,11 @@ class KernelOptions:
 
 def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
     called: Mapping[str, Kernel],
+    sizes: tuple[DerivedSize, ...] = (),
     /,
     *,
     name: str,
     assumptions: object = "",
-    sizes: tuple[DerivedSize, ...] = (),
     target: str | None = None,
     loop_priority: str | Iterable[str] | None = None,
     silenced_warnings: str | Iterable[str] = (),

@@ -49,7 +49,7 @@ from tests.oracle.cases import kernel
     ],
 )
 def test_texts(text: str, named: str | None, sizes: list[str]) -> None:
-    products = NamedProducts(set[str])
+    products = NamedProducts.beside(set[str])
     assert products.in_text(text) == (named or text)
     assert list(map(str, products.sizes)) == sizes
     assert products.in_all([text, 3]) == [named or text, 3]
