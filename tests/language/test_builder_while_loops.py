@@ -376,3 +376,58 @@ def test_what_a_builder_refuses(
         draw(pg.Builder())
     assert what in str(info.value)
     assert str(info.value.where).startswith(__file__)
+
+
+# --- places and names in errors
+
+
+def _sums(b: pg.Builder, line: int) -> None:
+    """Reduce over a loop where it begins, in line 5, or ends, in line 6; or let it go on."""
+    half = b.array("half", "float64", (n,))
+
+    def asked(loop: Any) -> Any:
+        return b.sum(loop, half[loop]) > 0
+
+    upper, while_ = (None if line == 7 else n), (asked if line == 5 else None)
+    with b.loop("new", 0, upper, while_=while_, location=("model.py", 7 if line == 7 else 5)) as i:
+        if line == 6:
+            b.break_(asked(i), location=("model.py", 6))
+        half[0] = 0
+    b.kernel(seq_dependencies=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (5, "instruction 'new_head' reduces over 'new', which it is also within"),
+        (6, "instruction 'new_break' reduces over 'new', which it is also within"),
+        (7, "the loop 'new' has no upper bound, and no condition ends it"),
+    ],
+)
+def test_errors_show_where_a_loop_or_its_end_is_from(line: int, what: str) -> None:
+    with pytest.raises(errors.UserError) as info:
+        _sums(pg.Builder(location=("model.py", 1)), line)
+    assert str(info.value.where) == f"model.py:{line}"
+    shown = str(info.value).replace("new__", "new_")
+    assert what in shown
+    assert shown.splitlines()[-1].startswith("  names: 'new' is new_")
+
+
+def test_after_a_failed_block_a_loop_is_closed() -> None:
+    b = pg.Builder()
+    with pytest.raises(ZeroDivisionError), b.loop("t", 0, while_=x[0] > 1):
+        _ = 1 / 0
+    with b.loop("i", 0, n) as i:
+        b.assign(out[i], 1)
+    knl = b.kernel()
+    assert not knl.instruction("insn").predicates
+
+
+def test_kernels_are_made_inside_of_open_loops() -> None:
+    b = pg.Builder()
+    with b.loop("t", 0, while_=x[0] > 1):
+        b.assign(x[0], x[0] / 2)
+        first = b.kernel()
+        b.assign(y[0], x[0])
+    assert first == pg.make_kernel(OPEN, "for t while x[0] > 1\nx[0] = x[0]/2\nend")
+    assert len(b.kernel().instructions) == 4
