@@ -138,7 +138,7 @@ class Builder:
         upper: Expression | Handle | None = None,
         step: int = 1,
         *,
-        while_: Any = None,
+        while_: Operand | None = None,
         location: Place = None,
     ) -> Loop:
         """Return a new loop over the values of Python's ``range(lower, upper, step)``.
@@ -184,10 +184,11 @@ class Builder:
                 self._add_head(new, while_, is_bounded=upper is not None)
             return new
 
-    def _add_head(self, loop: Loop, while_: Any, *, is_bounded: bool) -> None:
+    def _add_head(self, loop: Loop, while_: Operand | None, *, is_bounded: bool) -> None:
         """Keep the condition of a loop, which may be a function of it."""
-        of_loop = callable(while_) and not isinstance(while_, ex.ExpressionNode | Handle)
-        given = while_(loop) if of_loop else while_
+        given: Any = while_
+        if callable(given) and not isinstance(given, ex.ExpressionNode | Handle):  # trees are, too
+            given = given(loop)
         condition = None if given is None else readable_alone(given)
         self._mention(condition)
         self._blocks.add_head(loop.iname, LoopHead(condition, is_bounded, place_here()))

@@ -770,7 +770,8 @@ def _products(builder: pg.Builder) -> None:
     with builder.loop("j", 0, (rows + 1) * columns) as j:
         builder.assign(b[j], 1)
     with builder.loop("p", 0, rows * columns * var("k")) as p:
-        builder.assign(a[p], builder.sum("q", 0, columns * rows, lambda q: b[q]))
+        q = builder.loop("q", 0, columns * rows)
+        builder.assign(a[p], builder.sum(q, b[q]))
 
 
 PRODUCTS: list[Draws] = [

@@ -65,6 +65,10 @@ class Program:
         known = {**self.known, **more}
         return eval(text, {"__builtins__": {}}, known)  # noqa: S307  (texts of this file)
 
+    def handle_in(self, text: str, loop: Any) -> Any:
+        """Return what Python makes of a text that mentions a loop, as i."""
+        return self.handle(text, i=loop)
+
     def new_loop(self, around: tuple[str, ...], while_: str = "") -> str:
         """Return the name of a new loop, the bounds of which may mention one around it.
 
@@ -85,7 +89,7 @@ class Program:
             self.handle(low),
             self.handle(high),
             step,
-            while_=(lambda i: self.handle(while_.format(x="i"), i=i)) if while_ else None,
+            while_=partial(self.handle_in, while_.format(x="i")) if while_ else None,
         )
         return name
 
