@@ -97,10 +97,11 @@ def find_uses(
         )
     written, declaring = _written(statements, inames)
     parameters = {name for domain in domains for name in domain.parameters}
-    parameters = parameters.union(*(s.names for s in sizes)) - {s.name for s in sizes}
+    derived = {size.name for size in sizes}
+    parameters = parameters.union(*(s.names for s in sizes)) - derived
     return Uses(
         frozenset(arrays),
-        frozenset(scalars) - inames,
+        frozenset(scalars - derived) - inames,
         frozenset(parameters | names_in_extents(declared)) - inames,
         written,
         declaring,

@@ -47,13 +47,14 @@ from polygen.language.builder_arguments import (
     values_of,
     words_of,
 )
-from polygen.language.builder_blocks import OpenBlocks
+from polygen.language.builder_blocks import LoopHead, OpenBlocks, place_here
 from polygen.language.domains import parse_domains
 from polygen.language.handles import Handle, Loop, VariableHandle, tree_of
 from polygen.language.instructions import Ids, Written
 from polygen.language.kernel_assembly import KernelOptions, assemble, read_options
 from polygen.language.kernel_data import read_kernel_data
 from polygen.language.loop_ranges import LoopRange, is_data
+from polygen.language.named_products import NamedProducts
 from polygen.language.operations import find_operation, operation_names
 from polygen.language.parser import parse_statement
 from polygen.language.said import Said
@@ -96,10 +97,10 @@ class Builder:
         self._mentioned: set[str] = set()
         self._inames: dict[str, Domain] = {}
         self._variables: dict[str, Argument | TemporaryVariable] = {}
-        self._statements: list[Statement] = []
         self._taken: set[str] = set()
         self._ids = Ids(self._taken)
         self._blocks = OpenBlocks()
+        self._products = NamedProducts(self.name)
 
     # --- names
 
@@ -134,9 +135,10 @@ class Builder:
         self,
         like: str,
         lower: Expression | Handle,
-        upper: Expression | Handle,
+        upper: Expression | Handle | None = None,
         step: int = 1,
         *,
+        while_: Operand | None = None,
         location: Place = None,
     ) -> Loop:
         """Return a new loop over the values of Python's ``range(lower, upper, step)``.
@@ -147,27 +149,94 @@ class Builder:
 
         Parameters:
             like: what its iname is called, if that name is free.
-            lower, upper: bounds, affine in sizes and in other loops; or integers that the kernel
-                reads or computes: these are kept in a temporary.
+            lower, upper: bounds, affine in sizes, products of sizes and other loops; or integers
+                that the kernel reads or computes: these are kept in a temporary.  In a product, a
+                size below 0 counts as 0.  Without the second one, a condition ends the loop.
             step: how far values are apart; negative in a loop that counts down.
+            while_: a condition, asked at the head of each iteration: the loop ends where it does
+                not hold.  It may be a function of the loop.
             location: its place.
 
         Raises:
             InvalidArgument: if `step` is 0, or no integer.
             NonAffineDomain: if a bound is not affine.
             MalformedInstruction: if one has something in it that polygen does not have.
+
+        >>> import numpy as np
+        >>> import polygen as pg
+        >>> b = pg.Builder()
+        >>> x, steps = b.array("x", "int64", (1,)), b.array("steps", "int64", (1,))
+        >>> with b.loop("t", 0, while_=x[0] > 1) as t:
+        ...     x[0] = b.where(x[0] % 2 == 0, x[0]//2, 3*x[0] + 1)
+        ...     steps[0] = t + 1
+        >>> knl = b.kernel(seq_dependencies=True)
+        >>> event, (last, count) = knl(x=np.array([27]), steps=np.array([0]))
+        >>> print(last, count)
+        [1] [111]
         """
         with self._at(location):
-            low, high = self._bound(like, "begin", lower), self._bound(like, "end", upper)
+            low = self._bound(like, "begin", lower)
+            high = None if upper is None else self._bound(like, "end", upper)
             found = LoopRange(self.name(like), low, high, step)
             self._add_domain(found.domain)
-            return Loop(found.iname, found.value, self._blocks)
+            new = Loop(found.iname, found.value, self._blocks)
+            if upper is None or while_ is not None:
+                self._add_head(new, while_, is_bounded=upper is not None)
+            return new
+
+    def _add_head(self, loop: Loop, while_: Operand | None, *, is_bounded: bool) -> None:
+        """Keep the condition of a loop, which may be a function of it."""
+        given: Any = while_
+        if callable(given) and not isinstance(given, ex.ExpressionNode | Handle):  # trees are, too
+            given = given(loop)
+        condition = None if given is None else readable_alone(given)
+        self._mention(condition)
+        self._blocks.add_head(loop.iname, LoopHead(condition, is_bounded, place_here()))
+
+    @public
+    def break_(self, *conditions: Any, location: Place = None) -> None:
+        """End the innermost of the open loops, where conditions hold.
+
+        What follows in the iteration is not executed, nor are later iterations.  What was added
+        before comes before; the rest of the order is as `kernel` is told.
+
+        Parameters:
+            conditions: one, or several that all have to hold; none to end the loop wherever this
+                is executed, as in a block of `when`.
+            location: its place.
+
+        Raises:
+            InvalidArgument: if no loop is open; if it was opened more than once; or if an
+                instruction inside reduces over it.
+            MalformedInstruction: if there is something in a condition that polygen does not have.
+
+        >>> import numpy as np
+        >>> import polygen as pg
+        >>> b = pg.Builder()
+        >>> n = b.size("n")
+        >>> x, place = b.array("x", "float64", (n,)), b.array("place", "int64", (1,))
+        >>> with b.loop("i", 0, n) as i:
+        ...     b.break_(x[i] < 0)
+        ...     place[0] = i + 1
+        >>> knl = b.kernel(seq_dependencies=True)
+        >>> event, (first,) = knl(x=np.array([3.0, 1, -2, 5, -1]), place=np.zeros(1, np.int64))
+        >>> print(first)
+        [2]
+        """
+        with self._at(location):
+            condition = condition_of(conditions)
+            self._blocks.add_break(condition)
+            self._mention(condition)
+
+    def _mention(self, node: Expression | None) -> None:
+        if node is not None:
+            self._mentioned |= walk.free_variables(node)
 
     def _bound(self, like: str, side: str, given: Any) -> Expression:
         """Return a bound that domains may have; what data decides is read into a temporary."""
         bound = readable_alone(given)
         if not is_data(bound):
-            return bound
+            return self._products.in_tree(bound, self._is_size)
         kept = self.declare(TemporaryVariable(self.name(f"{like}_{side}"))).expression
         around = self._blocks.said()
         if around is None or not around.predicates:
@@ -178,6 +247,12 @@ class Builder:
         outside = replace(around, predicates=(), guards=())
         self._add(Statement((kept,), (ex.If(met, bound, 0),)), outside)
         return kept
+
+    def _is_size(self, name: str) -> bool:
+        """Tell whether a variable is no loop and no array or temporary that is declared."""
+        declared = self._variables.get(name)
+        is_scalar = declared is None or isinstance(declared, ValueArg)
+        return is_scalar and name not in self._inames
 
     @public_but("domain")
     def domain(
@@ -194,7 +269,7 @@ class Builder:
             NameTaken: if there is something of an iname's name.
         """
         with self._at(location):
-            found = parse_domains(domain)
+            found = parse_domains(self._products.in_all(domain))
             inames = [iname for one in found for iname in one.inames]
             self._check_new(inames)
             self._owned |= dict(zip(inames, inames, strict=True))
@@ -359,8 +434,9 @@ class Builder:
         return VariableHandle(variable.name, self._assigned)
 
     def _check_new(self, names: Iterable[str]) -> None:
+        sizes = [size.name for size in self._products.sizes]
         for name in names:
-            if name in self._inames or name in self._variables:
+            if name in self._inames or name in self._variables or name in sizes:
                 raise taken(name)
 
     @staticmethod
@@ -554,13 +630,11 @@ class Builder:
         around = around or self._blocks.said()
         if around is not None:
             reduced = reduced_in(said) if around.more_inames else NO_NAMES
+            self._blocks.check_reduced(reduced & around.more_inames)
             said = said.inside(replace(around, more_inames=around.more_inames - reduced))
         insn_id = said.id or self._ids.new(said)
         self._taken.add(insn_id)
-        where = caller_location()
-        if where is not None:  # later, no traceback shows that line
-            where = replace(where, is_call=False)
-        self._statements.append(replace(said, id=insn_id, where=where))
+        self._blocks.parts.append(replace(said, id=insn_id, where=place_here()))
         self._mentioned.update(*map(walk.free_variables, said.expressions))
         self._mentioned.update([name for name, _ in said.declared])
         return insn_id
@@ -581,11 +655,12 @@ class Builder:
             UserError: as `make_kernel` does.
         """
         with self._at(None):
-            said = _checked_options(name, options)
+            said = _checked_options(name, self._products, options)
             said = replace(said, priorities=(*self._blocks.nests, *said.priorities))
+            self._blocks.check_ends()
             loops = tuple(dict.fromkeys(self._inames.values()))
             declared = read_kernel_data([*self._variables.values(), "..."])
-            made = assemble(Written(self._statements), loops, declared, said)
+            made = assemble(Written(self._blocks.parts), loops, declared, said)
             other = {name: like for name, like in self._owned.items() if name != like}
             known = {*made.inames, *made.variables}
             return made.copy(written_names={n: w for n, w in other.items() if n in known})
@@ -601,10 +676,11 @@ class Builder:
             raise
 
 
-def _checked_options(name: str, options: dict[str, Any]) -> KernelOptions:
-    """Return the options of a kernel."""
+def _checked_options(name: str, products: NamedProducts, options: dict[str, Any]) -> KernelOptions:
+    """Return the options of a kernel, some of whose sizes are products."""
     _OPTIONS.by_name((), {"name": name, **options})
-    return read_options({}, name=name, **options)
+    options["assumptions"] = products.in_all(options.get("assumptions", ""))
+    return read_options({}, products.sizes, name=name, **options)
 
 
-_OPTIONS = Signature(read_options, skipped=1, name="Builder.kernel")
+_OPTIONS = Signature(read_options, skipped=2, name="Builder.kernel")

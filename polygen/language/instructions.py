@@ -137,7 +137,10 @@ class _Reader:
 
 
 def resolved(
-    written: Written, inames: Sequence[str], kernels: Mapping[str, Kernel]
+    written: Written,
+    inames: Sequence[str],
+    kernels: Mapping[str, Kernel],
+    taken_names: Collection[str] = (),
 ) -> tuple[list[Statement], dict[str, SubstitutionRule]]:
     """Return statements in which rules, reductions and calls of kernels are such, and the rules.
 
@@ -145,13 +148,14 @@ def resolved(
         written: the statements.
         inames: those of all loop domains.
         kernels: those that may be called, by name.
+        taken_names: names beside the inames that flags of loops must not have.
 
     Raises:
         UnknownIname: if ``inames=`` or a reduction names what no domain has.
         NameTaken: if two have the same id, or two rules the same name.
         UnknownRule, WrongArity, RuleCycle: if rules are not invoked as they are meant to be.
     """
-    statements = with_flags(written.statements, inames, _new_id())
+    statements = with_flags(written.statements, (*inames, *taken_names), _new_id())
     written.blocks.check_inames(inames, {new for s in statements for _, new in s.duplicated})
     rules = make_rules(written.defined, inames)
     found = [_resolved(one, rules, inames) for one in with_calls(statements, kernels)]

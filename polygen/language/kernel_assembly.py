@@ -76,11 +76,11 @@ class KernelOptions:
 
 def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
     called: Mapping[str, Kernel],
+    sizes: tuple[DerivedSize, ...] = (),
     /,
     *,
     name: str,
     assumptions: object = "",
-    sizes: tuple[DerivedSize, ...] = (),
     target: str | None = None,
     loop_priority: str | Iterable[str] | None = None,
     silenced_warnings: str | Iterable[str] = (),
@@ -141,7 +141,8 @@ def assemble(
         UserError: as `polygen.make_kernel` does.
     """
     inames = [iname for domain in loops for iname in domain.inames]
-    statements, rules = resolved(written, inames, options.called)
+    names = {*declared.variables}.union(*[domain.parameters for domain in loops])
+    statements, rules = resolved(written, inames, options.called, names)
     kernel = with_own_loops(_Parts(statements, rules, loops, declared, options).kernel)
     if not unknown_kernels(kernel):
         kernel = with_something_to_reduce(kernel)

@@ -24,7 +24,7 @@ class LoopRange:
 
     Parameters:
         iname: the name of its iname.
-        lower, upper: the bounds, of which the second is left out.
+        lower, upper: the bounds, of which the second is left out; None for no upper one.
         step: how far values are apart.
 
     Attributes:
@@ -37,7 +37,7 @@ class LoopRange:
         NonAffineDomain: if a bound is not affine.
     """
 
-    def __init__(self, iname: str, lower: Expression, upper: Expression, step: int) -> None:
+    def __init__(self, iname: str, lower: Expression, upper: Expression | None, step: int) -> None:
         if type(step) is not int or step == 0:
             raise InvalidArgument(
                 f"a loop has the step {step!r}",
@@ -49,12 +49,10 @@ class LoopRange:
         self.value: Expression = index
         if step < 0:
             self.value = ex.sum_of(lower, ex.negated(_times(-step, index)))
-            conditions = [
-                ex.Comparison(0, "<=", index),
-                ex.Comparison(upper, "<", self.value),
-            ]
-        else:
-            conditions = [ex.Comparison(lower, "<=", index), ex.Comparison(index, "<", upper)]
+        conditions = [ex.Comparison(0 if step < 0 else lower, "<=", index)]
+        if upper is not None:
+            ends = (upper, self.value) if step < 0 else (index, upper)
+            conditions.append(ex.Comparison(ends[0], "<", ends[1]))
         if step > 1:
             ahead = ex.remainder_of(ex.sum_of(index, ex.negated(lower)), step)
             conditions.append(ex.Comparison(ahead, "==", 0))

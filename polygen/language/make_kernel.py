@@ -88,14 +88,14 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     """
     written = read_statements(instructions)
     declared = read_kernel_data(kernel_data)
-    products = NamedProducts(lambda: used_names(domains, assumptions, written, declared))
+    products = NamedProducts.beside(lambda: used_names(domains, assumptions, written, declared))
     loops = parse_domains(products.in_all(domains), ended_by_conditions(written.statements))
     known = products.in_all(assumptions)
     options = read_options(
         written.called,
+        products.sizes,
         name=name,
         assumptions=known,
-        sizes=products.sizes,
         target=target,
         loop_priority=loop_priority,
         silenced_warnings=silenced_warnings,

@@ -1,4 +1,4 @@
-"""Products of sizes in the texts of domains: ``{ [i]: 0 <= i < n*m }``.
+"""Products of sizes in domains, and in bounds that are trees: ``{ [i]: 0 <= i < n*m }``.
 
 isl knows no products.  Each gets a name, and becomes a derived size (`polygen.ir.sizes`)::
 
@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from polygen.errors import UserError
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -35,16 +36,25 @@ class NamedProducts:
     """Gives names to products of sizes, equal ones to equal products.
 
     Attributes:
-        find_taken: returns the names that are used already; asked once, when there is a product.
+        new_name: returns a name that nothing has, like one.
     """
 
-    find_taken: Callable[[], set[str]]
+    new_name: Callable[[str], str]
     _sizes: dict[tuple[str, ...], DerivedSize] = field(default_factory=new_dict)
+
+    @classmethod
+    def beside(cls, find_taken: Callable[[], set[str]]) -> NamedProducts:
+        """Return what gives names that are not taken.
+
+        Parameters:
+            find_taken: returns the names that are; asked once, when there is a product.
+        """
+        return cls(_Names(find_taken).new)
 
     @classmethod
     def of(cls, kernel: Kernel) -> NamedProducts:
         """Return what gives the names of a kernel to products that it has already."""
-        found = cls(lambda: set(kernel.names))
+        found = cls.beside(lambda: set(kernel.names))
         flat: dict[str, tuple[str, ...]] = {}
         for size in kernel.derived_sizes:
             shown = map(show_expression, size.factors)
@@ -56,10 +66,6 @@ class NamedProducts:
     def sizes(self) -> tuple[DerivedSize, ...]:
         """The derived sizes, those first that others follow from."""
         return tuple(self._sizes.values())
-
-    @cached_property
-    def _taken(self) -> set[str]:
-        return self.find_taken()
 
     def in_all(self, given: object) -> Any:
         """Return domains, or assumptions, with names for products in those that are texts."""
@@ -74,6 +80,27 @@ class NamedProducts:
         if "*" not in text:
             return text
         return self._named(text, bound_names(text))
+
+    def in_tree(self, node: Expression, is_size: Callable[[str], bool]) -> Expression:
+        """Return an expression with names for products of sizes.
+
+        Parameters:
+            node: the expression.
+            is_size: tells whether a variable is one.
+        """
+        return walk.rewrite(node, lambda part: self._without_product(part, is_size))
+
+    def _without_product(self, node: Expression, is_size: Callable[[str], bool]) -> Expression:
+        """Return the name of a product of sizes, with a number before it perhaps; or the node."""
+        if not isinstance(node, ex.Product):
+            return node
+        factors = [part for child in node.children for part in _factors(child)]
+        if sum(type(f) is not int for f in factors) < 2:
+            return node
+        if not all(_is_of_sizes(factor, is_size) for factor in factors):
+            return node
+        number, size = self._split_product(factors)
+        return size if number == 1 else ex.product_of(number, size)
 
     def _named(self, text: str, bound: Collection[str]) -> str:
         words = [(m[0], m.start(), m.end()) for m in _TOKEN.finditer(text)]
@@ -130,6 +157,11 @@ class NamedProducts:
         return ex.Variable(word), at + 1
 
     def _product(self, factors: list[Expression]) -> str:
+        number, size = self._split_product(factors)
+        return size.name if number == 1 else f"{number}*{size.name}"
+
+    def _split_product(self, factors: list[Expression]) -> tuple[int, ex.Variable]:
+        """Return the numbers' product, and the name of the others'."""
         number = 1
         size: Expression | None = None
         key: list[str] = []
@@ -140,18 +172,46 @@ class NamedProducts:
             key.append(show_expression(factor))
             size = factor if size is None else self._size(size, factor, tuple(sorted(key)))
         assert isinstance(size, ex.Variable)  # there are two that are no numbers
-        return size.name if number == 1 else f"{number}*{size.name}"
+        return number, size
 
     def _size(self, first: Expression, second: Expression, key: tuple[str, ...]) -> ex.Variable:
         if key not in self._sizes:
             names = [f.name for f in (first, second) if isinstance(f, ex.Variable)]
-            like = new = "_".join(names) if len(names) == 2 else "size"
-            count = 0
-            while new in self._taken:
-                new, count = f"{like}_{count}", count + 1
-            self._taken.add(new)
+            new = self.new_name("_".join(names) if len(names) == 2 else "size")
             self._sizes[key] = DerivedSize(new, None, (first, second))
         return ex.Variable(self._sizes[key].name)
+
+
+class _Names:
+    """New names beside some that are taken."""
+
+    def __init__(self, find_taken: Callable[[], set[str]]) -> None:
+        self._find_taken = find_taken
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        return self._find_taken()
+
+    def new(self, like: str) -> str:
+        """Return a name that nothing has, like one."""
+        new, count = like, 0
+        while new in self._taken:
+            new, count = f"{like}_{count}", count + 1
+        self._taken.add(new)
+        return new
+
+
+def _factors(node: Expression) -> tuple[Expression, ...]:
+    return node.children if isinstance(node, ex.Product) else (node,)
+
+
+def _is_of_sizes(node: Expression, is_size: Callable[[str], bool]) -> bool:
+    """Tell whether an expression is made of sums and products of sizes and integers."""
+    if isinstance(node, ex.Variable):
+        return is_size(node.name)
+    if isinstance(node, ex.Sum | ex.Product):
+        return all(_is_of_sizes(child, is_size) for child in node.children)
+    return type(node) is int
 
 
 def _closing(words: list[tuple[str, int, int]], at: int) -> int:

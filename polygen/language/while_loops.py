@@ -26,6 +26,7 @@ from polygen.ir.expression import Expression
 from polygen.language.parser import located
 from polygen.language.said import Said
 from polygen.language.statement import Statement
+from polygen.source import SourceLocation, written_at
 
 _FLAG = np.dtype(np.int32)
 
@@ -39,12 +40,14 @@ class LoopBegin:
         condition: what follows ``while``, or None.
         outside: what the blocks around it say.
         line: the line.
+        where: where that is, if not where the kernel is made.
     """
 
     inames: tuple[str, ...]
     condition: Expression | None
     outside: Said
     line: str
+    where: SourceLocation | None = None
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,13 @@ class Break:
         condition: what follows ``if``, or None.
         said: what the blocks around it say.
         line: the line.
+        where: where that is, if not where the kernel is made.
     """
 
     condition: Expression | None
     said: Said
     line: str
+    where: SourceLocation | None = None
 
 
 Part: TypeAlias = Statement | LoopBegin | LoopEnd | Break
@@ -96,13 +101,13 @@ class _Loop:
 
 
 def with_flags(
-    parts: Sequence[Part], inames: Iterable[str], new_id: Callable[[Statement, set[str]], str]
+    parts: Sequence[Part], names: Iterable[str], new_id: Callable[[Statement, set[str]], str]
 ) -> list[Statement]:
     """Return the statements, with flags for loops that a condition ends.
 
     Parameters:
         parts: the lines.
-        inames: those of the kernel.
+        names: those of the kernel, besides what the lines mention.
         new_id: gives a statement an id beside some that are taken.
 
     Raises:
@@ -110,7 +115,7 @@ def with_flags(
     """
     if not any(_ends_early(part) for part in parts):
         return [part for part in parts if isinstance(part, Statement)]
-    return _Flags(parts, inames, new_id).statements()
+    return _Flags(parts, names, new_id).statements()
 
 
 def _ends_early(part: Part) -> bool:
@@ -121,14 +126,14 @@ class _Flags:
     def __init__(
         self,
         parts: Sequence[Part],
-        inames: Iterable[str],
+        names: Iterable[str],
         new_id: Callable[[Statement, set[str]], str],
     ) -> None:
         self._parts = parts
         self._new_id = new_id
         given = [part for part in parts if isinstance(part, Statement)]
         self._ids = {part.id for part in given if part.id is not None}
-        self._names = {*inames}.union(*[_names(part) for part in given])
+        self._names = {*names}.union(*[_names(part) for part in parts])
         self._open: list[_Loop] = []
         self._found: list[Statement] = []
         self._ended: dict[str, LoopBegin] = {}  # by iname, the loop that a condition ends
@@ -157,7 +162,7 @@ class _Flags:
             elif isinstance(part, LoopEnd):
                 around.pop()
             elif isinstance(part, Break) and not around:
-                raise _refused(part.line, "'break' stands in no 'for'", "put it into a loop")
+                raise _refused(part, "'break' stands in no 'for'", "put it into a loop")
             if _ends_early(part):
                 found.add(around[-1])
         return found
@@ -172,14 +177,14 @@ class _Flags:
         if len(part.inames) != 1:
             names = ", ".join(part.inames)
             raise _refused(
-                part.line,
+                part,
                 f"a condition ends a loop, and this 'for' is of several: {names}",
                 "write a 'for' for each of them, one inside of the other",
             )
         (iname,) = part.inames
         if iname in self._ended:
             raise _refused(
-                part.line,
+                part,
                 f"a condition ends the loop of '{iname}' already, which '"
                 f"{self._ended[iname].line.strip()}' opened",
                 "use an iname of its own",
@@ -196,6 +201,7 @@ class _Flags:
             id=self._id(f"{iname}_begin"),
             exhaustive=True,
             line=part.line,
+            where=part.where,
         )
         self._add(_unasked(start, part.outside), asks=False)
         loop.flag = flag
@@ -216,6 +222,7 @@ class _Flags:
             dependencies=tuple(writers),
             exhaustive=True,
             line=loop.begin.line,
+            where=loop.begin.where,
         )
         self._add(_unasked(asked, inside), asks=False)
         loop.after.append(self._found[-1].id or "")
@@ -232,6 +239,7 @@ class _Flags:
             id=self._id(f"{iname}_break"),
             dependencies=tuple(loop.before),
             line=part.line,
+            where=part.where,
         )
         self._add(_unasked(ended, part.said), asks=False)
         loop.after.append(self._found[-1].id or "")
@@ -304,9 +312,16 @@ def _unasked(statement: Statement, around: Said) -> Statement:
     return statement.inside(replace(around, predicates=()))
 
 
-def _names(statement: Statement) -> frozenset[str]:
-    return NO_NAMES.union(*map(walk.free_variables, statement.expressions))
+def _names(part: Part) -> frozenset[str]:
+    """Return the names that a line mentions."""
+    if isinstance(part, LoopEnd):
+        return NO_NAMES
+    if isinstance(part, Statement):
+        return NO_NAMES.union(*map(walk.free_variables, part.expressions))
+    return NO_NAMES if part.condition is None else walk.free_variables(part.condition)
 
 
-def _refused(line: str, what: str, remedy: str) -> Exception:
-    return located(MalformedInstruction, what, line, len(line) - len(line.lstrip()), remedy)
+def _refused(part: LoopBegin | Break, what: str, remedy: str) -> Exception:
+    line = part.line
+    with written_at(part.where):
+        return located(MalformedInstruction, what, line, len(line) - len(line.lstrip()), remedy)

@@ -17,7 +17,6 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment
-from polygen.ir.kernel import Kernel
 from polygen.ir.sizes import open_ends
 from polygen.lower.program import Barrier, Block, HostLoop, If, Loop, Shuffle
 from polygen.validation.faults import fault
@@ -62,7 +61,7 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
         if _asks(insn, flag):
             continue
         sets = flag.name in insn.written_names
-        if sets or not _stays_inside(kernel, insn, inside, frame.name or ""):
+        if sets or not _stays_inside(works, insn, inside, frame.name or ""):
             raise fault(
                 WrongLoopEnd,
                 view.kernel,
@@ -73,9 +72,11 @@ def _check(view: View, works: Works, frame: Frame, flag: Expression) -> None:
 
 
 def _stays_inside(
-    kernel: Kernel, insn: Assigning, inside: Mapping[str, Assigning], iname: str
+    works: Works, insn: Assigning, inside: Mapping[str, Assigning], iname: str
 ) -> bool:
     """Tell whether nothing that an instruction writes is read but in the same iteration."""
+    kernel = works.kernel
+    origins = {work.insn.id: work.origin.id for work in works.all}  # a reduction has several works
     around = insn.within_inames.intersection(*[i.within_inames for i in inside.values()])
     for name in insn.written_names:
         if not isinstance(kernel.variables[name], TemporaryVariable):
@@ -83,7 +84,7 @@ def _stays_inside(
         loops = apart(kernel, name, around)
         if iname not in loops or not passes_nothing(kernel, name, loops):
             return False
-        if any(user not in inside for user in users(kernel, name)):
+        if any(origins.get(user, user) not in inside for user in users(kernel, name)):
             return False
     return True
 

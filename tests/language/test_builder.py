@@ -347,7 +347,7 @@ def _cast(builder: pg.Builder) -> None:
 
 
 def _curved(builder: pg.Builder) -> None:
-    builder.loop("i", 0, n * n, location=_at(4))
+    builder.loop("i", 0, n**2, location=_at(4))
 
 
 def _standing(builder: pg.Builder) -> None:
@@ -755,3 +755,96 @@ def test_a_loop_down_to_what_data_decides() -> None:
     for first, last in itertools.pairwise(ends):
         expected[first:last] = expected[first:last][::-1].cumsum()[::-1]
     assert (given == expected).all()
+
+
+def _product(builder: pg.Builder) -> None:
+    i = builder.loop("i", 0, n * m)
+    builder.assign(out[i], 2 * a[i])
+
+
+def _products(builder: pg.Builder) -> None:
+    rows, columns = builder.size("n"), builder.size("m")
+    builder.size("k")
+    with builder.loop("i", rows, 3 * (rows * 2) * columns - rows) as i:
+        builder.assign(out[i], 1)
+    with builder.loop("j", 0, (rows + 1) * columns) as j:
+        builder.assign(b[j], 1)
+    with builder.loop("p", 0, rows * columns * var("k")) as p:
+        q = builder.loop("q", 0, columns * rows)
+        builder.assign(a[p], builder.sum(q, b[q]))
+
+
+PRODUCTS: list[Draws] = [
+    (_product, "{ [i]: 0<=i<n*m }", "out[i] = 2*a[i]", {"assumptions": "n*m >= 2"}),
+    (
+        _products,
+        [
+            "{ [i]: n<=i<6*n*m - n }",
+            "{ [j]: 0<=j<(n + 1)*m }",
+            "{ [p]: 0<=p<n*m*k }",
+            "{ [q]: 0<=q<m*n }",
+        ],
+        "out[i] = 1\nb[j] = 1\na[p] = sum(q, b[q])",
+        {},
+    ),
+]
+
+
+@pytest.mark.parametrize(("draw", "domains", "lines", "options"), PRODUCTS)
+def test_bounds_may_be_products_of_sizes(
+    draw: Callable[[pg.Builder], None], domains: Any, lines: Any, options: dict[str, Any]
+) -> None:
+    builder = pg.Builder()
+    draw(builder)
+    declared = ["n", "m", "k", "..."] if draw is _products else None
+    of_text = pg.make_kernel(domains, lines, declared, **options)
+    assert builder.kernel(**options) == of_text
+    assert str(builder.kernel(**options)) == str(of_text)
+
+
+def test_a_loop_over_a_plane_in_one() -> None:
+    builder = pg.Builder()
+    rows, columns = builder.size("n"), builder.size("m")
+    plane = builder.array("plane", "float64", (rows, columns))
+    row = builder.array("row", "float64", (rows * columns,))
+    with builder.loop("i", rows * columns - 1, -1, -1) as i:
+        row[i] = plane[i // columns, i % columns]
+    assert builder.temporary("n_m", "int32").name == "n_m_0"
+    with pytest.raises(errors.NameTaken, match="'n_m'"):
+        builder.declare(pg.ValueArg("n_m"))
+    (other,) = builder.domain("{ [p]: 0<=p<n*m }")
+    row[other] = 2 * row[other]
+    knl = builder.kernel(seq_dependencies=True)
+    assert [*map(str, knl.derived_sizes)] == ["n_m = n * m"]
+    for shape in ((0, 3), (1, 1), (3, 5)):
+        given = np.random.default_rng(0).random(shape)
+        _, (result,) = knl.executor("c")(plane=given)
+        assert (result == 2 * given.ravel()).all()
+
+
+@pytest.mark.parametrize("kind", ["a loop", "a temporary", "a number"])
+def test_other_products_are_no_bounds(kind: str) -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    factor: Any = {
+        "a loop": builder.loop("j", 0, 4),
+        "a temporary": builder.temporary("t", "int32"),
+        "a number": 1.5,
+    }[kind]
+    with pytest.raises(errors.NonAffineDomain):
+        builder.loop("i", 0, size * factor)
+
+
+def test_options_of_make_kernel_are_those_of_a_builder() -> None:
+    builder = pg.Builder()
+    size = builder.size("n")
+    x, y = (builder.array(name, "float64", (size,)) for name in "xy")
+    with builder.loop("i", 0, size) as i:
+        y[i] = x[i - 1]
+    knl = builder.kernel(wrap_negative=True)
+    _, (result,) = knl.executor("c")(x=np.arange(4.0))
+    assert result.tolist() == [3, 0, 1, 2]
+    for name in ("sizes", "called"):
+        given: dict[str, Any] = {name: ()}
+        with pytest.raises(errors.InvalidArgument, match=f"has no argument '{name}'"):
+            builder.kernel(**given)

@@ -14,6 +14,7 @@ import pytest
 import polygen as pg
 
 _CONDITIONS = ("{x} > 1", "{x} + n < 6", "x[{x} + 4] >= y[{x} + 4]", "{x} % 2 == 0")
+_ENDS = ("{x} < 4", "x[{x} + 4] <= y[{x} + 4] + 3", "out[{x} + 4] < 20", "z[{x} + 4] != 6")
 _VALUES = (
     "x[{x} + 4] + 2*y[{x} + 5] - 1",
     "x[{x} + 4]*y[{x} + 4]/4 - -x[{x} + 3]",
@@ -36,6 +37,8 @@ class Program:
         ranges: the values of each loop, in Python.
         builder: what is told the same.
         known: what names in Python's text stand for.
+        arrays: all arrays.
+        ends: whether conditions may end loops.
     """
 
     random: random.Random
@@ -47,6 +50,7 @@ class Program:
     builder: pg.Builder = field(default_factory=pg.Builder)
     known: dict[str, Any] = field(default_factory=dict[str, Any])
     arrays: tuple[str, ...] = ("out", "x", "y", "z")
+    ends: bool = False
 
     def __post_init__(self) -> None:
         n = self.builder.size("n")
@@ -56,12 +60,22 @@ class Program:
         self.known["min"] = partial(self.builder.call, "min")
         self.known["sum"] = self.builder.sum
 
-    def handle(self, text: str) -> Any:
+    def handle(self, text: str, **more: Any) -> Any:
         """Return what Python makes of a text."""
-        return eval(text, {"__builtins__": {}}, self.known)  # noqa: S307  (texts of this file)
+        known = {**self.known, **more}
+        return eval(text, {"__builtins__": {}}, known)  # noqa: S307  (texts of this file)
 
-    def new_loop(self, around: tuple[str, ...]) -> str:
-        """Return the name of a new loop, the bounds of which may mention one around it."""
+    def handle_in(self, text: str, loop: Any) -> Any:
+        """Return what Python makes of a text that mentions a loop, as i."""
+        return self.handle(text, i=loop)
+
+    def new_loop(self, around: tuple[str, ...], while_: str = "") -> str:
+        """Return the name of a new loop, the bounds of which may mention one around it.
+
+        Parameters:
+            around: the loops around it.
+            while_: what holds as long as it goes on; empty for no such condition.
+        """
         name = f"i{len(self.domains)}"
         low, high = self.random.choice(_BOUNDS if around else _BOUNDS[:2])
         outer = self.random.choice(around) if around else ""
@@ -70,7 +84,13 @@ class Program:
         steps = f" and ({name} - ({low})) mod {step} = 0" if step > 1 else ""
         self.domains.append(f"{{ [{name}]: {low} <= {name} < {high}{steps} }}")
         self.ranges[name] = f"range({low}, {high}, {step})"
-        self.known[name] = self.builder.loop(name, self.handle(low), self.handle(high), step)
+        self.known[name] = self.builder.loop(
+            name,
+            self.handle(low),
+            self.handle(high),
+            step,
+            while_=partial(self.handle_in, while_.format(x="i")) if while_ else None,
+        )
         return name
 
     def write(self, line: str, python: str, depth: int) -> None:
@@ -88,24 +108,39 @@ class Program:
             level: how many there are.
         """
         for _ in range(self.random.choice((1, 2, 2))):
-            kind = self.random.choice(("assign", "loop", "if") if depth else ("assign",))
+            kinds = ("assign", "loop", "if") if depth else ("assign",)
+            kind = self.random.choice((*kinds, "break") if self.ends else kinds)
             if not around or kind == "loop":
                 self.add_loop(around, depth, level)
             elif kind == "if":
                 self.add_branches(around, depth, level)
+            elif kind == "break":
+                self.add_break(around, level)
             else:
                 self.add_assignment(around, level)
 
     def add_loop(self, around: tuple[str, ...], depth: int, level: int) -> None:
         """Add a loop."""
-        name = self.new_loop(around)
+        ended = self.ends and self.random.random() < 0.5
+        test = self.random.choice(_ENDS) if ended else ""
+        name = self.new_loop(around, test)
         inside = (*around, name)
         if around:
             self.nests = [*(n for n in self.nests if n != around), inside]
-        self.write(f"for {name}", f"for {name} in {self.ranges[name]}:", level)
+        test = test.format(x=name)
+        head = f"for {name} while {test}" if ended else f"for {name}"
+        self.write(head, f"for {name} in {self.ranges[name]}:", level)
+        if ended:
+            self.python.append("    " * (level + 1) + f"if not {test}: break")
         with self.known[name]:
             self.fill(inside, depth - 1, level + 1)
         self.write("end", "", level)
+
+    def add_break(self, around: tuple[str, ...], level: int) -> None:
+        """Add an end of the innermost loop."""
+        test = self.random.choice(_ENDS).format(x=self.random.choice(around))
+        self.write(f"break if not {test}", f"if not {test}: break", level)
+        self.builder.break_(~self.handle(test))
 
     def add_branches(self, around: tuple[str, ...], depth: int, level: int) -> None:
         """Add a condition with what is executed otherwise."""
@@ -151,9 +186,9 @@ class Program:
         return out
 
 
-def _made(count: int, seed: int) -> Iterator[Program]:
+def _made(count: int, seed: int, *, ends: bool = False) -> Iterator[Program]:
     for number in range(count):
-        program = Program(random.Random(f"{seed}.{number}"))
+        program = Program(random.Random(f"{seed}.{number}"), ends=ends)
         program.fill((), 3)
         yield program
 
@@ -173,6 +208,17 @@ def _check(program: Program, sizes: tuple[int, ...]) -> None:
 def test_texts_and_calls_make_equal_kernels(seed: int) -> None:
     for number, program in enumerate(_made(10, seed)):
         _check(program, (0, 1, 5) if number < 3 else ())
+
+
+def test_loops_that_conditions_end() -> None:
+    for number, program in enumerate(_made(10, 3, ends=True)):
+        _check(program, (0, 1, 5) if number < 3 else ())
+
+
+@pytest.mark.more
+def test_more_loops_that_conditions_end() -> None:
+    for program in _made(60, 8, ends=True):
+        _check(program, (0, 1, 2, 6))
 
 
 @pytest.mark.more

@@ -71,7 +71,7 @@ def test_errors_show_the_line_of_the_program_with_carets(model: str) -> None:
 def test_errors_of_calls_show_the_line_too(model: str) -> None:
     builder = pg.Builder()
     with pytest.raises(errors.NonAffineDomain) as info:
-        builder.loop("i", 1, var("n") * var("n"), location=(model, 2, 12, 23))
+        builder.loop("i", 1, var("n") ** 2, location=(model, 2, 12, 23))
     assert _lines(info.value)[1:4] == [
         f"  at {model}:2:13",
         "  | for new in range(1, n):",

@@ -18,6 +18,7 @@ from polygen.errors import (
     WrongShape,
 )
 from polygen.language.named_products import NamedProducts, used_names
+from polygen.language.parser import parse_expression
 from tests.oracle.cases import kernel
 
 
@@ -49,10 +50,32 @@ from tests.oracle.cases import kernel
     ],
 )
 def test_texts(text: str, named: str | None, sizes: list[str]) -> None:
-    products = NamedProducts(set[str])
+    products = NamedProducts.beside(set[str])
     assert products.in_text(text) == (named or text)
     assert list(map(str, products.sizes)) == sizes
     assert products.in_all([text, 3]) == [named or text, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "sizes"),
+    [
+        ("n*m + m*n", "n_m + n_m", ["n_m = n * m"]),
+        ("2*n*(m*3) - 1", "6*n_m - 1", ["n_m = n * m"]),
+        ("-n*m", "-1*n_m", ["n_m = n * m"]),
+        ("(n - 1)*m*k", "size_k", ["size = (n - 1) * m", "size_k = size * k"]),
+        ("n + 2*m", None, []),
+        ("n*i", None, []),
+        ("n*(i + 1)", None, []),
+        ("n*m*1.5", None, []),
+        ("n*(m//2)", None, []),
+        ("n**2", None, []),
+    ],
+)
+def test_trees(text: str, named: str | None, sizes: list[str]) -> None:
+    products = NamedProducts.beside(set[str])
+    found = products.in_tree(parse_expression(text), lambda name: name != "i")
+    assert found == parse_expression(named or text)
+    assert list(map(str, products.sizes)) == sizes
 
 
 def test_names_that_are_taken_are_left_alone() -> None:

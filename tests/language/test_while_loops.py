@@ -71,6 +71,21 @@ def test_names_that_are_taken_are_left_alone() -> None:
     assert [str(size) for size in knl.derived_sizes] == ["t_end_0 = <unbounded>"]
 
 
+@pytest.mark.parametrize(
+    ("text", "domains", "data"),
+    [
+        ("for t while t_runs[t] > 0\n out[t] = 1\nend", LINE, ["..."]),
+        ("for t\n out[t] = 1\n break if t_runs[t] > 0\nend", LINE, ["..."]),
+        ("for t while a[t] > 0\n out[t] = 1\nend", "{ [t]: 0<=t<t_runs }", ["..."]),
+        ("for t while a[t] > 0\n out[t] = 1\nend", LINE, [pg.ValueArg("t_runs"), "..."]),
+    ],
+)
+def test_flags_have_names_of_their_own(text: str, domains: str, data: list[object]) -> None:
+    knl = made(text, domains, kernel_data=data)
+    assert "t_runs" in [a.name for a in knl.arguments]
+    assert [t.name for t in knl.temporaries] == ["t_runs_0"]
+
+
 def test_instructions_inside_of_two_loops_ask_the_outer_flag_first() -> None:
     knl = made(
         "for i while a[0] > 0\n for t while b[0] > 0\n  b[0] = b[0] - 1\n end\n"

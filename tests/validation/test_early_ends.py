@@ -203,3 +203,26 @@ def test_work_items_that_share_what_ends_their_loop() -> None:
     )
     with pytest.raises(WrongLoopProgram):
         check(shared, program)
+
+
+def test_a_reduction_that_asks_the_flag_of_a_loop_inside() -> None:
+    """Its parts are works of their own, which stand where the instruction does."""
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [k]: 0<=k<n }", "{ [q]: 0<=q<n }"],
+        """
+        for i while x[i] > 0
+            for k while x[k] > 1
+                out[i, k] = sum(q, x[q])*x[i]
+            end
+        end
+        """,
+        [pg.GlobalArg("x", "float64", "n"), pg.GlobalArg("out", "float64", "n, n"), "..."],
+        seq_dependencies=True,
+        loop_priority="i, k",
+    )
+    given = np.array([3.0, 2, 1, 4, -1])
+    out = np.zeros((5, 5))
+    knl.executor("c")(x=given, out=out)
+    expected = np.zeros((5, 5))
+    expected[:4, :2] = 9 * given[:4, None]
+    assert (out == expected).all()
