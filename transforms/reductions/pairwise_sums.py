@@ -51,7 +51,7 @@ def pairwise_sums(
         >>> knl = pg.make_kernel("{ [j]: 0<=j<4096 }", "total[0] = sum(j, a[j])")
         >>> knl = pg.pairwise_sums(knl, "j")
         >>> print(str(knl).splitlines()[-2].partition("  {")[0])
-        [] total[0] = sum(j_2, sum(j_1, sum(j_0, a[j_0 + 16*(j_1 + 16*j_2)])))
+        [] total[0] = sum(j_2, sum(j_1, sum(j_0, a[16*(16*j_2 + j_1) + j_0])))
 
     Raises:
         UnknownIname, UnknownInstruction: if the kernel has no such iname or instruction.
