@@ -98,7 +98,8 @@ def _argument(
     form: Form, name: str, slots: Mapping[str, int], plan: Mapping[str, Any], value: Any
 ) -> tuple[Any, ...]:
     """Return what the helper compares with an argument: the fields of its `Argument`."""
-    begin = (sys.intern(name), type(value))
+    kind: Any = type(value)
+    begin = (sys.intern(name), kind)
     array = next((arg for arg in form.arrays if arg.name == name), None)
     if array is not None:
         low, high = plan.get(f"pg_low_{name}", 0), plan.get(f"pg_high_{name}", 0)
@@ -134,7 +135,7 @@ def _helper() -> Callable[[tuple[Any, ...]], Any] | None:
     # A reference count and a type, 16 bytes, are what an object begins with.
     if sys.implementation.name != "cpython" or object.__basicsize__ != 16:
         return None
-    text = files(__package__).joinpath("quick_calls.c").read_text(encoding="utf-8")
+    text = files("polygen.runtime.backends.c").joinpath("quick_calls.c").read_text(encoding="utf-8")
     try:
         loaded = load_library(text, (), None, ["pg_quick_call", "pg_seen"])
     # Python's own functions are not seen by libraries, or nothing can be compiled any more.
