@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import or_
 
 import islpy as isl
 
@@ -72,7 +71,7 @@ class Order:
                 self._loops[node.id] = loops
                 self._path[node.id] = here
                 inside[position] = self._bits[node.id]
-        return reduce(or_, inside, 0)
+        return reduce(int.__or__, inside, 0)
 
     def _close(self, kernel: Kernel) -> None:
         """Find which siblings must come after which: through others, too."""

@@ -36,6 +36,9 @@ from polygen.runtime.calls.arguments import Form, alike
 from polygen.runtime.calls.awaited_events import FINISHED
 from polygen.targets.programs.program import Program
 
+# The class of a value; what `type` returns is unknown to checkers, where that is NumPy's.
+_type: Callable[[object], type] = type
+
 _ARRAY, _SIGNED, _UNSIGNED, _FLOAT = range(4)
 
 
@@ -98,8 +101,7 @@ def _argument(
     form: Form, name: str, slots: Mapping[str, int], plan: Mapping[str, Any], value: Any
 ) -> tuple[Any, ...]:
     """Return what the helper compares with an argument: the fields of its `Argument`."""
-    kind: Any = type(value)
-    begin = (sys.intern(name), kind)
+    begin = (sys.intern(name), _type(value))
     array = next((arg for arg in form.arrays if arg.name == name), None)
     if array is not None:
         low, high = plan.get(f"pg_low_{name}", 0), plan.get(f"pg_high_{name}", 0)
