@@ -5,7 +5,7 @@ import pytest
 from benchmarks.cpu import data, with_numpy, with_polygen
 from benchmarks.cpu_kernels import as_arrays, differing
 
-pytestmark = pytest.mark.usefixtures("optimized")
+pytestmark = [pytest.mark.more, pytest.mark.usefixtures("optimized")]
 
 # Sizes that are no multiples of tiles and vectors, where the recipes allow that.
 SIZES: dict[str, tuple[int, ...]] = {

@@ -45,6 +45,7 @@ def test_the_examples_are_there() -> None:
 LONG = (
     "conjugate_gradients",
     "coulomb_potential",
+    "double_buffered_product",
     "fast_product",
     "finite_elements",
     "packed_product",
@@ -72,6 +73,7 @@ def test_example(
     assert capsys.readouterr().out
 
 
+@pytest.mark.more
 def test_the_demo_does_without_graphviz(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +109,7 @@ def test_the_demo_shows_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "wavefront(" in shown
 
 
+@pytest.mark.more
 def test_an_extra_has_what_the_demo_imports() -> None:
     project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text())["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]

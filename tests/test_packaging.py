@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.more
+
 ROOT = Path(__file__).parents[1]
 
 # A stand-in for a user's script: nothing of the repository but the wheel is in reach.

@@ -12,14 +12,22 @@ import polygen as pg
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if ">>> " in p.read_text())
+FIRST = {"README.md", "index.md", "tutorial.md", "builder.md", "kernels.md", "loops.md"}
 FENCE = re.compile(r"^```.*$", re.MULTILINE)
+
+
+def _marks(page: Path) -> list[pytest.MarkDecorator]:
+    """Return marks: the pages that newcomers read first are in `make test`."""
+    return [] if page.name in FIRST else [pytest.mark.more]
 
 
 def test_there_are_pages() -> None:
     assert {"dependences.md"} <= {p.name for p in PAGES}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, marks=_marks(p)) for p in PAGES], ids=lambda p: p.name
+)
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # for examples that write files
     text = FENCE.sub("", page.read_text())

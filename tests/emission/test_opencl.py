@@ -16,6 +16,8 @@ from tests.emission.hosts import STRICT, make, refused, run_host
 from tests.emission.kernels import cases
 from tests.needs import needs
 
+pytestmark = pytest.mark.more
+
 NAMES = ("product", "steps", "many_types", "vectors", "reversed_blocks")
 CASES = {name: case for name, case in cases().items() if name in NAMES}
 HEADERS = Path(__file__).with_name("opencl_headers")  # not all machines have the whole ones

@@ -327,7 +327,15 @@ SCALARS = """
 """
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "float16",
+        "int8",
+        "complex64",
+        *(pytest.param(t, marks=pytest.mark.more) for t in ("float32", "uint64")),
+    ],
+)
 def test_results_that_are_scalars(dtype: str) -> None:
     data = [pg.GlobalArg("a", dtype, "n, 3"), pg.GlobalArg("c", dtype, "n")]
     knl = calls(SCALARS, *data, total=SUM, add=ADD)

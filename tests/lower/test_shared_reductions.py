@@ -57,7 +57,9 @@ CASES: list[tuple[str, Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES)
-@pytest.mark.parametrize("tags", [{"i": "g.0"}, {}], ids=["groups", "loop"])
+@pytest.mark.parametrize(
+    "tags", [{"i": "g.0"}, pytest.param({}, marks=pytest.mark.more)], ids=["groups", "loop"]
+)
 def test_numpy_agrees(text: str, expected: Any, tags: dict[str, str]) -> None:
     agree(on_axes(text, **tags), expected)
 

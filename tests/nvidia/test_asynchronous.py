@@ -23,6 +23,8 @@ from tests.properties.test_random_copies import REFUSALS, copied, random_kernel,
 from tests.properties.together import run_together
 from tests.random_kernels.check import NO_CODE
 
+pytestmark = pytest.mark.more  # CUDA on the processor of the host
+
 
 def source_of(knl: Kernel) -> str:
     return str(pg.generate_code(knl, "cuda"))

@@ -14,6 +14,8 @@ from tests.nvidia.nvrtc import assembly_of
 from tests.nvidia.test_graphs import random, steady
 from tests.nvidia.test_runtime import Foreign
 
+pytestmark = pytest.mark.more  # CUDA on the processor of the host
+
 _WAIT = "    pg_after_other_launches();\n"
 
 

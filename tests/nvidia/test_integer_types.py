@@ -7,7 +7,10 @@ import pytest
 from tests.nvidia.host_driver import HostDriver
 from tests.properties import integer_cases as cases
 
-pytestmark = pytest.mark.filterwarnings("ignore::polygen.errors.AmbiguousNesting")
+pytestmark = [
+    pytest.mark.more,
+    pytest.mark.filterwarnings("ignore::polygen.errors.AmbiguousNesting"),
+]
 
 
 def test_some(host: HostDriver) -> None:

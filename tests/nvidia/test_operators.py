@@ -9,6 +9,8 @@ from tests.nvidia.host_driver import HostDriver
 from tests.operators import TYPES, check, tree
 from tests.updates import check as check_updates
 
+pytestmark = pytest.mark.more  # CUDA on the processor of the host
+
 
 def test_operations(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     check([(tree, 45)], "cuda", monkeypatch, ("float32",))

@@ -13,6 +13,8 @@ from tests.nvidia.host_driver import HostDriver
 from tests.oracle.cases import kernel
 from tests.properties.together import run_together
 
+pytestmark = pytest.mark.more  # CUDA on the processor of the host
+
 
 def test_vectors_of_aligned_arrays(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     """On CUDA: vectors where all begins where they do, shuffles, and tails of all lengths."""

@@ -30,6 +30,8 @@ from polygen.runtime.backends.cuda.device_array import DeviceArray, DeviceMemory
 from polygen.runtime.calls.device_errors import DriverError
 from tests.nvidia.host_driver import HostDriver
 
+pytestmark = pytest.mark.more  # CUDA on the processor of the host
+
 
 def doubling(**options: Any) -> pg.Kernel:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i] + shift", **options)

@@ -44,6 +44,7 @@ def test_random_kernels(
 @pytest.mark.parametrize(
     ("first", "count"), [(7_400, 6), pytest.param(7_410, 60, marks=pytest.mark.deep)]
 )
+@pytest.mark.more
 def test_three_targets_agree(host: HostDriver, first: int, count: int) -> None:
     cases = cases_of(first, count)
     found = {target: found_by(cases, target) for target in ("c", "opencl", "cuda")}
@@ -188,6 +189,7 @@ def test_lanes_that_sizes_fill(host: HostDriver) -> None:
         np.testing.assert_array_equal(knl.executor("cuda")(a=a)[1][0], 2 * a)
 
 
+@pytest.mark.more
 def test_atomic_sums_and_extrema(host: HostDriver) -> None:
     text = """
         s[i % 3] = s[i % 3] + a[i]      {atomic, id=s}

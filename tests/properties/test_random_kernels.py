@@ -125,6 +125,7 @@ def test_much_compiled_opencl(start: int, monkeypatch: pytest.MonkeyPatch) -> No
 # --- that these tests can fail
 
 
+@pytest.mark.more
 def test_steps_of_all_kinds_are_taken() -> None:
     with pg.without_proofs():
         found = [case.transformed.history for _, case in _cases(range(120))]

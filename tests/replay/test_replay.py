@@ -25,7 +25,9 @@ def _check(names: Iterable[str]) -> None:
     check({kernel: t for name in names for kernel, t in texts_of_case(name).items()}, names)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[pytest.mark.more] * (k != "random")) for k in KINDS]
+)
 def test_sample(kind: str) -> None:
     _check(name for name in CASES if name in SAMPLE and name.startswith(f"{kind}/"))
 
@@ -101,6 +103,7 @@ def test_what_is_gone_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [*read(file)] == ["examples/saxpy/0_k", "random/1"]
 
 
+@pytest.mark.more
 def test_texts_are_written(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.replay", "--only", "^random/[01]$", "--write"]
     subprocess.run([*command, str(tmp_path)], cwd=ROOT, check=True)

@@ -39,8 +39,8 @@ def kernel(rows: int, first: int = 0) -> pg.Kernel:
     return pg.add_dtypes(knl, dict.fromkeys("xyzmct", "float64"))
 
 
-@pytest.mark.parametrize("rows", [1, 31, 512])
-@pytest.mark.parametrize("first", [0, 3])
+@pytest.mark.parametrize("rows", [1, pytest.param(31, marks=pytest.mark.more), 512])
+@pytest.mark.parametrize("first", [0, pytest.param(3, marks=pytest.mark.more)])
 def test_loops_of_one_iteration_hide_nothing(rows: int, first: int) -> None:
     knl = pg.optimize_reductions(kernel(rows, first), H200)
     assert launches(knl) <= 2

@@ -48,10 +48,10 @@ def neighbours(knl: Kernel) -> set[object]:
     ("length", "dtype", "alignment", "apart"),
     [
         (4097, "float16", 16, 1),
-        (4100, "float16", 16, 4),
+        pytest.param(4100, "float16", 16, 4, marks=pytest.mark.more),
         (4096, "float16", None, 1),
         (4096, "float32", 8, 2),
-        (50256, "float32", 16, 4),
+        pytest.param(50256, "float32", 16, 4, marks=pytest.mark.more),
         (50257, "float32", 16, 1),
     ],
 )

@@ -98,7 +98,9 @@ def of_graph(graph: Graph) -> tuple[Any, Any]:
     return dict(zip(outputs, found, strict=True)), dict(zip(names, wanted, strict=True))
 
 
-@pytest.mark.parametrize("seed", [30, 41, 47, 65])
+@pytest.mark.parametrize(
+    "seed", [30, 41, *(pytest.param(s, marks=pytest.mark.more) for s in (47, 65))]
+)
 def test_random_graphs(seed: int) -> None:
     found, wanted = of_graph(random_graph(seed))
     assert found.keys() == wanted.keys()

@@ -98,7 +98,7 @@ def test_what_numpy_does_not_have() -> None:
 VALUES = [text for text in OPERATORS if text not in ("a // b", "a % b", "a / b")]
 
 
-@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_values(target: str, dtype: str) -> None:
     """All operators that there are for a pair of types, in one kernel, on all pairs of values."""

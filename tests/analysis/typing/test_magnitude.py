@@ -98,7 +98,7 @@ TEXTS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
 def test_beside_numpy(target: str) -> None:
     """Sizes whose squares need more than 32 bits."""
     n = 100003

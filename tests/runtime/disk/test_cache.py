@@ -121,6 +121,7 @@ def test_open_folder_is_closed(folder: Path) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.more
 def test_folder_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file" / "cache", Path("/proc/polygen")):
@@ -282,7 +283,7 @@ def test_second_process_does_not_compile(folder: Path) -> None:
     assert _entries(folder) == after
 
 
-@pytest.mark.parametrize("damage", ["truncate", "garbage"])
+@pytest.mark.parametrize("damage", ["truncate", pytest.param("garbage", marks=pytest.mark.more)])
 def test_damaged_objects_are_compiled_again(folder: Path, damage: str) -> None:
     _run(folder)
     before = _entries(folder)
@@ -307,6 +308,7 @@ def test_processes_that_start_together(folder: Path) -> None:
     "delay",
     [pytest.param(0.0, marks=pytest.mark.more), 0.02, pytest.param(0.1, marks=pytest.mark.more)],
 )
+@pytest.mark.more
 def test_killed_process(folder: Path, delay: float) -> None:
     process = _start(folder, kernels=50)
     assert process.stdout is not None

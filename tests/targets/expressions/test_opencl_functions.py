@@ -209,7 +209,9 @@ def _free(name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("hidden", [False, True], ids=["seen", "hidden"])
+@pytest.mark.parametrize(
+    "hidden", [pytest.param(False, marks=pytest.mark.more), True], ids=["seen", "hidden"]
+)
 @pytest.mark.parametrize("target", ["c", "opencl"])
 @pytest.mark.parametrize("cases", ["integers", "floats", "two"])
 def test_values(cases: str, target: str, hidden: bool, tmp_path: Path) -> None:

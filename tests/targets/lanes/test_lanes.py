@@ -137,7 +137,7 @@ def test_functions(dtype: str, count: int, target: str) -> None:
     check(calls, count, arrays, target, ["-DPG_SCALAR_MATH"])
 
 
-@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("target", ["c", IN_OPENCL])
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.more), 8])
 def test_types_that_meet(count: int, target: str) -> None:
     others = "float16 float32 float64 int8 int16 int32 int64 uint8 uint32 uint64 bool".split()  # noqa: SIM905

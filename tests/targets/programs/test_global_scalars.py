@@ -18,7 +18,15 @@ def scalar(dtype: Any) -> pg.TemporaryVariable:
 
 
 @TARGETS
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "bool",
+        "float16",
+        "complex64",
+        *(pytest.param(t, marks=pytest.mark.more) for t in ("int8", "float64")),
+    ],
+)
 def test_one_for_all(target: str, dtype: str) -> None:
     arrays = [pg.GlobalArg(name, dtype, "n") for name in ("a", "out")]
     text = "t = a[0]\nout[i] = t + a[i]"

@@ -79,7 +79,14 @@ def check(knl: Kernel, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "width"), [("float32", 2), ("float32", 4), ("float64", 4), ("int32", 8), ("int64", 2)]
+    ("dtype", "width"),
+    [
+        ("float32", 2),
+        ("float64", 4),
+        ("int32", 8),
+        pytest.param("float32", 4, marks=pytest.mark.more),
+        pytest.param("int64", 2, marks=pytest.mark.more),
+    ],
 )
 def test_parts_of_rows(dtype: str, width: int) -> None:
     """A tile has one element more than ten: it ends with a part of a vector."""

@@ -495,6 +495,7 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
             np.testing.assert_allclose(*sides, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("name", CASES)
 def test_jacobians_are_those_of_central_differences(name: str) -> None:
     case = CASES[name]

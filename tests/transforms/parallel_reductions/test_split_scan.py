@@ -86,6 +86,7 @@ def test_instances(domain: Any, text: str, step: Step) -> None:
     agree_in_arrays(knl, ({"n": 0}, {"n": 1}, {"n": 7}, {"n": 18}), step)
 
 
+@pytest.mark.more
 def test_two_results() -> None:
     text = "t[i], f[i] = segmented(sum)(j, a[j], s[j])\nv[i], k[i] = argmax(j, a[j], j)"
     knl = scan(text, "{ [i,j]: 0<=j<=i<n }", a=np.int64, s=np.bool_)
@@ -122,6 +123,7 @@ def in_groups(knl: Kernel) -> Kernel:
     return pg.tag_inames(knl, {**groups, **dict.fromkeys(items, "l.0")})
 
 
+@pytest.mark.more
 def test_parts_of_parts() -> None:
     knl = in_groups(scan("b[i] = sum(j, a[j])"))
     assert knl.array("total_j_inner").shape == (3,)
