@@ -51,6 +51,7 @@ LONG = (
     "packed_product",
     "register_stencils",
     "scan",
+    "layer_norm",
 )
 
 

@@ -25,7 +25,7 @@ pytestmark = [
     ("seeds", "steps"),
     [
         (range(5_000, 5_010), 0),
-        (range(6_000, 6_010), 6),
+        pytest.param(range(6_000, 6_010), 6, marks=pytest.mark.more),
         pytest.param(range(5_010, 5_060), 0, marks=pytest.mark.deep),
         pytest.param(range(6_010, 6_060), 6, marks=pytest.mark.deep),
     ],

@@ -104,6 +104,7 @@ def test_compiled_c(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
 
 
 @pytest.mark.usefixtures("optimized")
+@pytest.mark.more
 def test_compiled_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = range(2_000, 2_000 + IN_OPENCL)
     assert _check_compiled(seeds, "opencl", monkeypatch) > 0.7 * IN_OPENCL

@@ -609,6 +609,7 @@ def _is_wrong(knl: Kernel, parts: list[Kernel], seed: int) -> bool:
     return False
 
 
+@pytest.mark.more
 def test_random_pairs() -> None:
     counted: Counter[str] = Counter()
     for seed in range(PAIRS):

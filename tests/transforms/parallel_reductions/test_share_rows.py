@@ -141,6 +141,7 @@ def shared(knl: Kernel) -> Kernel:
     return pg.share_rows(pg.fuse_reductions(knl, ids), ids, threads=8, lanes=2)
 
 
+@pytest.mark.more
 def test_operations_and_types(monkeypatch: pytest.MonkeyPatch) -> None:
     check([(shared, 45)], "c", monkeypatch, ("float16", "int8"))
 
