@@ -1,4 +1,4 @@
-"""How long kernels of 100 statements take: as text, and by the builder.
+"""Time to make kernels of 100 statements: as text, and by the builder.
 
     python benchmarks/builder.py
 

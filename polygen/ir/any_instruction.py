@@ -179,7 +179,7 @@ class Assigning(Instruction):
 
     @cached_property
     def updated(self) -> ex.Variable | ex.Subscript | None:
-        """What it updates atomically; None if it updates nothing."""
+        """The element that it updates atomically; None if it updates none."""
         return None
 
     @cached_property

@@ -115,7 +115,7 @@ class Assignment(Assigning):
 
     @cached_property
     def updated(self) -> ex.Variable | ex.Subscript | None:
-        """What it updates atomically; None if it updates nothing."""
+        """The element that it updates atomically; None if it updates none."""
         return None if self.update is None else self.assignee
 
     @cached_property
@@ -173,7 +173,7 @@ class MultiAssignment(Assigning):
 
     @cached_property
     def updated(self) -> ex.Variable | ex.Subscript | None:
-        """What it updates atomically; None if it updates nothing."""
+        """The element that it updates atomically; None if it updates none."""
         return None if self.atomicity is None else self.assignees[-1]
 
     @cached_property

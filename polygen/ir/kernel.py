@@ -219,7 +219,7 @@ class Kernel(Offering, InNotebook):
 
     @property
     def names_in_errors(self) -> Mapping[str, str]:
-        """What the user calls each iname and variable; nothing if all have their names.
+        """The user's names of inames and variables that have others here.
 
         Inames that a step made of one that had to get another name, as ``i_0_outer``, are called
         like its: ``i_outer``.

@@ -1,4 +1,4 @@
-"""What the methods of `polygen.Builder` are given: places, names, targets, values."""
+"""Arguments of the methods of `polygen.Builder`: places, names, targets, values."""
 
 from __future__ import annotations
 

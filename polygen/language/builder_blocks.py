@@ -34,7 +34,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class LoopHead:
-    """What was said of a loop that a condition ends, or that has no upper bound.
+    """A loop that a condition ends, or that has no upper bound.
 
     Attributes:
         condition: what holds as long as it goes on, or None.

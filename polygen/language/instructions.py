@@ -60,7 +60,7 @@ from polygen.source import SourceLocation, caller_location, written_at
 
 @dataclass(frozen=True)
 class Written:
-    """What is written between loop domains and declarations: statements, and rules.
+    """The statements of a kernel, and its rules.
 
     Attributes:
         statements: the instructions, in order, with beginnings and ends of loops.
@@ -99,7 +99,7 @@ def read_statements(instructions: object) -> Written:
 
 @dataclass
 class _Reader:
-    """What was read so far."""
+    """A reader of instructions, with the statements and rules so far."""
 
     statements: list[Part] = field(default_factory=list[Part])
     defined: list[SubstitutionRule] = field(default_factory=list[SubstitutionRule])

@@ -1,4 +1,4 @@
-"""What routines of numerical libraries take: a row for each."""
+"""The table of routines of numerical libraries: a row says what each takes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Routine:
-    """What one routine takes.
+    """The operands, numbers and options of one routine.
 
     Attributes:
         operands: the arrays that it reads, in order, with the sizes of their axes; those of an

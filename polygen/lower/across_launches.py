@@ -117,7 +117,7 @@ def _may_lose(kernel: Kernel) -> bool:
 
 @dataclass(frozen=True)
 class _Launch:
-    """What a launch executes.
+    """The statements of a launch.
 
     Attributes:
         ids: the kernel's instructions, those with reductions by the parts that it executes.

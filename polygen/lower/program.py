@@ -115,7 +115,7 @@ class Assign:
 
     @property
     def updated(self) -> ex.Variable | ex.Subscript:
-        """What is written atomically, if anything is."""
+        """The element that is written atomically, or None."""
         return self.pairs[-1][0]
 
 

@@ -65,7 +65,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Blocks:
-    """How large tiles and blocks are, in elements.
+    """The sizes of tiles and blocks, in elements.
 
     Attributes:
         height: rows of a tile.

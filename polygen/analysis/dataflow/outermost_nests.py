@@ -23,7 +23,7 @@ from polygen.ir.remembered import per_kernel
 
 @dataclass(frozen=True)
 class _Nests:
-    """What is in the outermost loops: by position, or by position and variable."""
+    """Accesses in the outermost loops: by position, or by position and variable."""
 
     of_iname: Mapping[str, int]
     written: Mapping[int, Sequence[str]]

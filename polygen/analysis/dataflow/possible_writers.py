@@ -52,7 +52,7 @@ def possible_writers(reader: Timed, writers: Sequence[Timed]) -> Sequence[Timed]
 
 @dataclass(frozen=True)
 class _Standing:
-    """How a writer stands to a reader.
+    """The order of a writer and a reader.
 
     Attributes:
         writer: the writer.

@@ -42,12 +42,12 @@ class Parallelism:
 
     @property
     def as_group(self) -> Verdict:
-        """What is said of the step that tags it ``g``."""
+        """The verdict on the step that tags it ``g``."""
         return self._answers.as_group
 
     @property
     def as_item(self) -> Verdict:
-        """What is said of the step that tags it ``l``."""
+        """The verdict on the step that tags it ``l``."""
         return self._answers.as_item
 
     @property

@@ -85,7 +85,7 @@ class WithMemory:
 
     @property
     def count(self) -> int:
-        """How many temporaries there are."""
+        """The number of temporaries."""
         return len(self._temporaries)
 
     def take(self) -> Memory:

@@ -34,7 +34,7 @@ _C_TYPES = {
 
 @dataclass(frozen=True)
 class _Text:
-    """What a routine of polygen's calls.
+    """The function of a library that a routine calls.
 
     Attributes:
         helpers: texts of `blas.h`, in order, without that all have.

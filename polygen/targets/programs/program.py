@@ -62,7 +62,7 @@ class Program:
 
     @property
     def compiler_options(self) -> tuple[str, ...]:
-        """What the compiler of the target is passed: for the kernel's options, and its own."""
+        """The options for the compiler: the kernel's, and those that `contract` asks for."""
         options = self.loop_program.options
         uncontracted = self.target.uncontracted_options if options.contract == "off" else ()
         return (*uncontracted, *options.build_options)

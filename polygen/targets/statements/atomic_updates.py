@@ -62,7 +62,7 @@ def atomic_lines(
 
 @dataclass(frozen=True)
 class AtomicPlace:
-    """What is changed atomically, and what a language has for that.
+    """An element that is changed atomically, and the operations that a language has.
 
     Attributes:
         atomics: the language's operations.
