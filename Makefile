@@ -20,7 +20,7 @@ test: $(READY)
 
 # What of the tests does not fit into ten minutes.
 test-more: $(READY)
-	$(BIN)/pytest -m more --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m "more and not deep" --numprocesses 2 --dist loadfile
 
 style: $(READY)
 	$(BIN)/ruff check

@@ -332,7 +332,8 @@ class Keeper:
             yield from self._stored(new, origins, new.variables.keys() - kernel.variables.keys())
         for some in several:
             new, origins = _realized(kernel, some)
-            lost = frozenset(_standing(new).lost) - kernel.variables.keys()
+            made = new.variables.keys() - kernel.variables.keys()
+            lost = [name for name in _standing(new).lost if name in made]
             yield from self._stored(new, origins, lost)
 
     @staticmethod

@@ -355,6 +355,25 @@ def test_private_temporaries_are_refused_where_they_are_lost() -> None:
     agree_in_arrays(made, SIZES, same)
 
 
+def test_accumulators_of_several_conditions_are_refused_by_name() -> None:
+    """What is lost there are accumulators in the place of others, which no variable stands for."""
+    condition = "all(r, if(r != 1, a[x, i], 0))"
+    knl = kernel(
+        ["{ [x,i]: 0<=x<m and 0<=i<n }", "{ [r]: 0<=r<3 }"],
+        f"""
+        a[x, i] = x + i                                    {{id=a}}
+        b[x, i] = product(r, if(r != 1, a[x, i], 0))       {{dep=a, priority=3, if={condition}}}
+        b[x, i] = a[x, i + 2]                              {{dep=a, if=not {condition}, if=u[x] > 0}}
+        b[x, i] = 3             {{dep=a, priority=3, if=not {condition}, if=not u[x] > 0}}
+        """,
+        pg.GlobalArg("a, b", "int32", "m, n + 2"),
+        pg.GlobalArg("u", "int32", "m"),
+        loop_priority="x, i",
+    )
+    with pg.without_proofs(), pytest.raises(PrivateAcrossLaunches, match="'acc_r_1' is private"):
+        lowered(tag(i="g.1")(knl))
+
+
 def test_a_private_condition_about_what_changes_is_refused() -> None:
     text = ASKED.format(value="b[i]").replace("v = b", "<> v = b")
     knl = in_steps("i", text, *arrays("b", "y"))

@@ -17,7 +17,7 @@ from tests.random_kernels.check import check_compiled, make_case
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::polygen.errors.{name}")
-    for name in ("SeparationIgnored", "NotVectorized")
+    for name in ("SeparationIgnored", "NotParallel", "NotVectorized")
 ]
 
 
