@@ -357,14 +357,14 @@ def test_private_temporaries_are_refused_where_they_are_lost() -> None:
 
 def test_accumulators_of_several_conditions_are_refused_by_name() -> None:
     """What is lost there are accumulators in the place of others, which no variable stands for."""
-    condition = "all(r, if(r != 1, a[x, i], 0))"
+    all_of = "all(r, if(r != 1, a[x, i], 0))"
     knl = kernel(
         ["{ [x,i]: 0<=x<m and 0<=i<n }", "{ [r]: 0<=r<3 }"],
         f"""
-        a[x, i] = x + i                                    {{id=a}}
-        b[x, i] = product(r, if(r != 1, a[x, i], 0))       {{dep=a, priority=3, if={condition}}}
-        b[x, i] = a[x, i + 2]                              {{dep=a, if=not {condition}, if=u[x] > 0}}
-        b[x, i] = 3             {{dep=a, priority=3, if=not {condition}, if=not u[x] > 0}}
+        a[x, i] = x + i                               {{id=a}}
+        b[x, i] = product(r, if(r != 1, a[x, i], 0))  {{dep=a, priority=3, if={all_of}}}
+        b[x, i] = a[x, i + 2]                         {{dep=a, if=not {all_of}, if=u[x] > 0}}
+        b[x, i] = 3             {{dep=a, priority=3, if=not {all_of}, if=not u[x] > 0}}
         """,
         pg.GlobalArg("a, b", "int32", "m, n + 2"),
         pg.GlobalArg("u", "int32", "m"),
