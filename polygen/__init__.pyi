@@ -265,6 +265,7 @@ from polygen.transforms.splitting.strip_mine_to_vector import (
 )
 from polygen.transforms.splitting.tile import tile as tile
 from polygen.transforms.splitting.unroll_and_jam import unroll_and_jam as unroll_and_jam
+from polygen.schedules.optimize import optimize as optimize
 from polygen.tuning.optimize_reductions import optimize_reductions as optimize_reductions
 from polygen.tuning.order_sums import order_sums as order_sums
 from polygen.tuning.pack_product import pack_product as pack_product

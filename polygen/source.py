@@ -100,8 +100,27 @@ def _line_of(file: str, number: int) -> str:
     return linecache.getline(file, number)
 
 
+_GATHERED: ContextVar[tuple[type[Warning], list[Warning]] | None] = ContextVar(
+    "_GATHERED", default=None
+)
+
+
+@contextlib.contextmanager
+def gathered(kind: type[Warning]) -> Generator[list[Warning]]:
+    """Gather the warnings of a class that `warn` is asked for, instead of issuing them."""
+    found: list[Warning] = []
+    token = _GATHERED.set((kind, found))
+    try:
+        yield found
+    finally:
+        _GATHERED.reset(token)
+
+
 def warn(warning: Warning) -> None:
     """Issue a warning at the user's line: the innermost one that is not polygen's."""
+    if (gathering := _GATHERED.get()) is not None and isinstance(warning, gathering[0]):
+        gathering[1].append(warning)
+        return
     depth = 1
     for frame in _frames():
         if not _is_ours(frame):

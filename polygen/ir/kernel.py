@@ -18,6 +18,7 @@ from polygen.errors import (
 from polygen.ir.array import AddressSpace, Argument, Array, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.cached import cached_property
 from polygen.ir.changed import changed
+from polygen.ir.choices import Choice
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
@@ -88,6 +89,7 @@ class Kernel(Offering, InNotebook):
         location: where the kernel was made; not part of its value.
         original: the kernel that the history starts from; not part of its value.
         history: the steps that led from the original to this; not part of its value.
+        choices: what `polygen.optimize` decided about it, and why; not part of its value.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Kernel(Offering, InNotebook):
     location: SourceLocation | None = field(default=None, compare=False, repr=False)
     original: Kernel | None = field(default=None, compare=False, repr=False)
     history: tuple[Step, ...] = field(default=(), compare=False, repr=False)
+    choices: tuple[Choice, ...] = field(default=(), compare=False, repr=False)
 
     def copy(self, **changes: Any) -> Kernel:
         """Return the kernel with some fields changed; itself if none is."""

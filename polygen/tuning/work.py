@@ -92,7 +92,7 @@ def work_of(
         width += size if not _inames(reference, everything).isdisjoint(reduced) else 0
     along = _is_along(kernel, list(read.values()), everything, reduced)
     values = max(facts_of(node.operation).width for insn in insns for node in insn.reductions)
-    operations = sum(_operations(node.operand) for insn in insns for node in insn.reductions)
+    operations = sum(operations_in(node.operand) for insn in insns for node in insn.reductions)
     return Work(results, -(-total // results), moved, max(width, 1), along, values, operations)
 
 
@@ -119,7 +119,7 @@ def points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsI
     return count_of(kernel, flat, inames, "iterations").eval_with_dict(sizes)
 
 
-def _operations(operand: ex.Expression) -> int:
+def operations_in(operand: ex.Expression) -> int:
     """Return about how many operations an operand takes, in numbers of single width.
 
     Not those that find an element in memory.

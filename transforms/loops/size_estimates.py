@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import mul
 
@@ -49,8 +49,13 @@ def likely(node: Expression, sizes: dict[str, int]) -> int:
 @per_kernel
 def likely_extent(kernel: Kernel, iname: str) -> int:
     """Return how many values an iname is likely to have, from the least to the largest."""
+    return extent_for(kernel, iname, likely_sizes(kernel))
+
+
+def extent_for(kernel: Kernel, iname: str, sizes: Mapping[str, int]) -> int:
+    """Return how many values an iname has for sizes, from the least to the largest."""
     points = domain_of(kernel, with_surrounding(kernel, [iname]))
-    for name, value in likely_sizes(kernel).items():
+    for name, value in sizes.items():
         place = points.find_dim_by_name(isl.dim_type.param, name)
         if place >= 0:
             points = points.fix_val(isl.dim_type.param, place, to_val(value))

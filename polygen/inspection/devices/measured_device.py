@@ -90,9 +90,14 @@ def _opencl(queue: Queue | None) -> MeasuredDevice:
     )
 
 
-def _processor(_queue: Queue | None) -> MeasuredDevice:
+def threads_of_processor() -> int:
+    """Return how many threads share a loop in C: as OpenMP's variable says, or one for a core."""
     given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    threads = int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
+    return int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
+
+
+def _processor(_queue: Queue | None) -> MeasuredDevice:
+    threads = threads_of_processor()
     caches = [_bytes(path.read_text()) for path in _CACHES.glob("index*/size")]
     stated = Limits(1.0, 1.0, threads, cache_bytes=max(caches, default=2**25))
     identity = "\n".join(("c", find_compiler().identity, str(stated)))

@@ -1,0 +1,25 @@
+"""What was decided about instructions of a kernel, and why: notes for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A decision about how instructions are executed.
+
+    Attributes:
+        ids: the instructions, as they were called when it was made.
+        what: what was to be done, as "threads along 'i'".
+        why: the numbers that it rests on, or what forbids it.
+        is_taken: whether it was done.
+    """
+
+    ids: tuple[str, ...]
+    what: str
+    why: str
+    is_taken: bool
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}"

@@ -1,0 +1,70 @@
+"""Turns loops so that the innermost one walks through memory.
+
+    for i: for j: b[j, i] = 2*a[j, i]    ->    for j: for i: b[j, i] = 2*a[j, i]
+
+Of the loops that hold the same instructions, the one moves inside along which most of what is
+touched lies side by side.  The others are ordered by how far apart they walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
+from polygen.schedules.nests import Extents, Nest, all_nests, nests_of
+from polygen.schedules.plan import Plan
+from polygen.transforms.inames.prioritize_loops import prioritize_loops
+from polygen.transforms.loops.memory_order import along_memory
+from polygen.tuning.neighbours import shared_uses, strides_of
+
+_LINE = 8  # elements: a step as long, or longer, needs a line of memory of its own
+_GAIN = 0.7  # of the cost: less is not worth an order that nobody wrote
+_SHORT = 4  # iterations: too few to walk along
+
+
+def in_memory_order(plan: Plan) -> None:
+    """Turn the loops of each nest, where that gains much and is legal."""
+    for nest in list(all_nests(nests_of(plan.kernel))):
+        if len(nest.loops) > 1 and nest.is_perfect and not _has_order(plan.kernel, nest):
+            _turn(plan, nest)
+
+
+def _has_order(kernel: Kernel, nest: Nest) -> bool:
+    """Tell whether the loops are ordered by what reduces, or by axes."""
+    is_reducing = any(insn.reductions for insn in nest.instructions)
+    return is_reducing or any(is_parallel(kernel.tags.get(iname)) for iname in nest.loops)
+
+
+def _turn(plan: Plan, nest: Nest) -> None:
+    kernel = plan.kernel
+    costs = _costs(kernel, nest, Extents(kernel, plan.request.sizes))
+    inner = min(reversed(nest.loops), key=lambda iname: costs[iname])
+    before = costs[nest.loops[-1]]
+    if costs[inner] > _GAIN * before:
+        return
+    busiest = max(nest.instructions, key=lambda insn: len(shared_uses(kernel.expanded, [insn.id])))
+    runs = along_memory(kernel, busiest.id, nest.loops)
+    order = [iname for run in runs for iname in run if iname != inner]
+    plan.take(
+        nest.ids,
+        f"'{inner}' inside",
+        f"it touches {costs[inner]:.2g} lines of memory an iteration, '{nest.loops[-1]}' "
+        f"{before:.2g}",
+        lambda knl: prioritize_loops(knl, (*order, inner)),
+    )
+
+
+def _costs(kernel: Kernel, nest: Nest, extents: Extents) -> dict[str, float]:
+    """Return how many lines of memory an iteration of each loop touches, were it the innermost."""
+    plain = kernel.expanded
+    uses = shared_uses(plain, nest.ids)
+    strides = [strides_of(plain, use, nest.loops) for use in uses]
+
+    def lines(iname: str) -> float:
+        found = 0.01 + sum(min(1.0, along.get(iname, 0.0) / _LINE) for along in strides)
+        return found if extents.of(iname) >= _SHORT else found + len(uses)
+
+    return {iname: lines(iname) for iname in nest.loops}
+
+

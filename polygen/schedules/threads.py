@@ -1,0 +1,84 @@
+"""Gives loops to threads: of each nest the outermost parallel loop that has work for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag
+from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
+from polygen.schedules.plan import Plan
+from polygen.transforms.inames.tag_inames import tag_inames
+
+_AXIS = "g.0"
+_WORTH_IT = 30_000  # operations: fewer, and waking threads takes as long
+_EACH = 4  # iterations for each thread: else one that is late keeps all others waiting
+
+
+def on_threads(plan: Plan) -> None:
+    """Let threads share the iterations of loops."""
+    extents = Extents(plan.kernel, plan.request.sizes)
+    found = list(_candidates(plan, nests_of(plan.kernel), extents, ()))
+    plain = [pair for pair in found if _is_plain(plan.kernel, pair[0])]
+    if not plain or not _share(plan, plain):
+        plain = []
+    for pair in found:
+        if pair not in plain:
+            _share(plan, [pair])
+
+
+def _share(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
+    """Let threads share loops, in one step; tell whether that is legal."""
+    tags = {iname: _AXIS for iname, _ in found}
+    threads = f"{plan.request.units} thread{'s' if plan.request.units != 1 else ''}"
+    return plan.take(
+        [name for _, nest in found for name in nest.ids],
+        f"threads along {', '.join(map(repr, tags))}",
+        f"no iteration needs another one, and there is work for {threads}",
+        lambda knl: tag_inames(knl, tags),
+    )
+
+
+def _candidates(
+    plan: Plan, nests: Sequence[Nest], extents: Extents, outside: tuple[str, ...]
+) -> Iterator[tuple[str, Nest]]:
+    """Yield loops that may be shared, with their nests: at most one around each instruction."""
+    for nest in nests:
+        if is_mapped(plan.kernel, nest):
+            continue
+        chosen = _chosen(plan, nest, extents, outside)
+        if chosen is not None:
+            yield chosen, nest
+        else:
+            yield from _candidates(plan, nest.inner, extents, (*outside, *nest.loops))
+
+
+def _chosen(plan: Plan, nest: Nest, extents: Extents, outside: tuple[str, ...]) -> str | None:
+    """Return the loop of a nest that threads share best, if there is one."""
+    parallel: list[str] = []
+    for place, iname in enumerate(nest.loops):
+        if extents.work(nest, (*outside, *nest.loops[:place])) < _WORTH_IT:
+            break
+        if _may_be_shared(plan, nest, iname):
+            parallel.append(iname)
+    long = [i for i in parallel if extents.of(i) >= _EACH * plan.request.units]
+    return next(iter(long), None) or max(parallel, key=extents.of, default=None)
+
+
+def _may_be_shared(plan: Plan, nest: Nest, iname: str) -> bool:
+    kernel = plan.kernel
+    if kernel.tags.get(iname) is not None:
+        return False
+    if _is_plain(kernel, iname):
+        return True
+    trial = Plan(kernel, plan.request)
+    if trial.take(nest.ids, f"threads along '{iname}'", "", lambda k: tag_inames(k, {iname: _AXIS})):
+        return True
+    plan.choices += trial.choices
+    return False
+
+
+def _is_plain(kernel: Kernel, iname: str) -> bool:
+    return is_plainly_parallel(kernel, iname, GroupTag(0))
+
