@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from numbers import Number
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, cast
+from typing import Any, NoReturn, Protocol, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -22,15 +22,14 @@ from polygen.ir.reduction import facts_of
 from polygen.ir.show_expression import is_negated, show_expression
 from polygen.source import caller_location
 
-if TYPE_CHECKING:
-    from polygen.language.builder_blocks import OpenBlocks
-
 
 class Handle:
     """Stands for a value that a kernel computes; Python's operators on it make others.
 
     ``==`` and ``<`` make conditions; ``&``, ``|`` and ``~`` join these, as they do NumPy's truth
     values, and work bit by bit on all else.  A handle is neither true nor false itself.
+    A condition stays as it is written, but for ``1 < x``: Python turns it around, ``x > 1``, where
+    the left operand is no handle.
 
     Attributes:
         expression: pymbolic's tree.
@@ -75,9 +74,9 @@ class Handle:
         node = self.expression
         if isinstance(node, ex.Variable):
             several = trees_of(index) if isinstance(index, tuple) else (tree_of(index),)
-            return Handle(ex.element(node, tuple(map(_checked_index, several))))
+            return Computed(ex.element(node, tuple(map(_checked_index, several))))
         if isinstance(node, ex.Reduction) and facts_of(node.operation).width > 1:
-            return Handle(ex.Component(node, index))
+            return Computed(ex.Component(node, index))
         raise InvalidArgument(
             f"{self!r} has no elements",
             where=caller_location(),
@@ -87,17 +86,17 @@ class Handle:
     # --- operators
 
     def __neg__(self) -> Handle:
-        return Handle(ex.negated(self.expression))
+        return Computed(ex.negated(self.expression))
 
     def __pos__(self) -> Self:
         return self
 
     def __abs__(self) -> Handle:
-        return Handle(ex.Call(ex.Variable("abs"), (self.expression,)))
+        return Computed(ex.Call(ex.Variable("abs"), (self.expression,)))
 
     def __invert__(self) -> Handle:
         node = self.expression
-        return Handle((ex.LogicalNot if _is_condition(node) else ex.BitwiseNot)(node))
+        return Computed((ex.LogicalNot if _is_condition(node) else ex.BitwiseNot)(node))
 
     def __add__(self, other: object) -> Handle:
         return _made(_sum, self, other)
@@ -190,6 +189,16 @@ class Handle:
         return _compared(self, "!=", other) if _is_value(other) else NotImplemented
 
 
+class Computed(Handle):
+    """Stands for what is computed of variables and loops.
+
+    No handle's class is derived from it: Python asks the right operand of ``a < b`` first if its
+    class is derived from the left one's, and a condition would be turned around.
+    """
+
+    __slots__ = ()
+
+
 Assign: TypeAlias = Callable[[Any, Any], object]
 
 
@@ -219,6 +228,16 @@ class VariableHandle(Handle):
     __ipow__ = __ilshift__ = __irshift__ = __iand__ = __ior__ = __ixor__ = _refuse
 
 
+class Blocks(Protocol):
+    """The loops that are open, as far as one that is opened asks them."""
+
+    def open_loop(self, iname: str) -> None:
+        """Go into a loop."""
+
+    def close(self) -> None:
+        """Leave what was opened last."""
+
+
 class Loop(Handle):
     """Stands for a loop, and for its values: ``with builder.loop("i", 0, n) as i:``.
 
@@ -232,7 +251,7 @@ class Loop(Handle):
 
     __slots__ = ("_blocks", "iname")
 
-    def __init__(self, iname: str, expression: Expression, blocks: OpenBlocks) -> None:
+    def __init__(self, iname: str, expression: Expression, blocks: Blocks) -> None:
         super().__init__(expression)
         self.iname = iname
         self._blocks = blocks
@@ -278,11 +297,11 @@ def _checked_index(index: Any) -> Expression:
 
 
 def _made(kind: Callable[[Any, Any], Expression], left: object, right: object) -> Handle:
-    return Handle(kind(tree_of(left), tree_of(right)))
+    return Computed(kind(tree_of(left), tree_of(right)))
 
 
 def _compared(left: Handle, operator: str, right: object) -> Handle:
-    return Handle(ex.Comparison(left.expression, operator, tree_of(right)))
+    return Computed(ex.Comparison(left.expression, operator, tree_of(right)))
 
 
 def _is_value(other: object) -> bool:
