@@ -75,7 +75,8 @@ class Handle:
         if isinstance(node, ex.Variable):
             several = trees_of(index) if isinstance(index, tuple) else (tree_of(index),)
             return Computed(ex.element(node, tuple(map(_checked_index, several))))
-        if isinstance(node, ex.Reduction) and facts_of(node.operation).width > 1:
+        is_of_pairs = isinstance(node, ex.Reduction) and facts_of(node.operation).width > 1
+        if type(index) is int and (is_of_pairs or isinstance(node, ex.Call)):
             return Computed(ex.Component(node, index))
         raise InvalidArgument(
             f"{self!r} has no elements",

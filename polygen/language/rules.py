@@ -42,7 +42,7 @@ def make_rules(
     drafts: dict[str, SubstitutionRule] = {}
     for rule in parsed:
         _check_name(rule, drafts)
-        drafts[rule.name] = replace(rule, location=caller_location())
+        drafts[rule.name] = replace(rule, location=rule.location or caller_location())
     marked = {
         name: replace(rule, expression=_marked(rule.expression, drafts))
         for name, rule in drafts.items()

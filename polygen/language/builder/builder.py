@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel
@@ -11,15 +12,16 @@ from polygen.ir.public import public
 from polygen.ir.signature import Signature
 from polygen.language.builder.block_methods import BlockMethods
 from polygen.language.builder.builder_arguments import Place
+from polygen.language.builder.definition_methods import DefinitionMethods
 from polygen.language.builder.instruction_methods import InstructionMethods
+from polygen.language.builder.reduction_methods import ReductionMethods
 from polygen.language.builder.value_methods import ValueMethods
 from polygen.language.instructions import Written
 from polygen.language.kernel_assembly import KernelOptions, assemble, read_options
 from polygen.language.kernel_data import read_kernel_data
-from polygen.language.named_products import NamedProducts
 
 
-class Builder(InstructionMethods, BlockMethods, ValueMethods):
+class Builder(InstructionMethods, BlockMethods, ReductionMethods, DefinitionMethods, ValueMethods):
     r"""Makes a kernel by calls: for programs that write kernels.
 
     Loops, variables and instructions are added one by one, each with the place in a program that
@@ -64,22 +66,24 @@ class Builder(InstructionMethods, BlockMethods, ValueMethods):
             UserError: as `make_kernel` does.
         """
         with self._at(None):
-            said = _checked_options(name, self._products, options)
+            said = self._checked_options(name, options)
             said = replace(said, priorities=(*self._blocks.nests, *said.priorities))
             self._blocks.check_ends()
             loops = tuple(dict.fromkeys(self._inames.values()))
             declared = read_kernel_data([*self._variables.values(), "..."])
-            made = assemble(Written(self._blocks.parts), loops, declared, said)
+            made = assemble(Written(self._blocks.parts, self._rules), loops, declared, said)
             other = {name: like for name, like in self._owned.items() if name != like}
-            known = {*made.inames, *made.variables}
+            known = {*made.inames, *made.variables, *made.rules}
             return made.copy(written_names={n: w for n, w in other.items() if n in known})
 
-
-def _checked_options(name: str, products: NamedProducts, options: dict[str, Any]) -> KernelOptions:
-    """Return the options of a kernel, some of whose sizes are products."""
-    _OPTIONS.by_name((), {"name": name, **options})
-    options["assumptions"] = products.in_all(options.get("assumptions", ""))
-    return read_options({}, products.sizes, name=name, **options)
+    def _checked_options(self, name: str, options: dict[str, Any]) -> KernelOptions:
+        """Return the options of a kernel, with sizes that are products, and functions."""
+        _OPTIONS.by_name((), {"name": name, **options})
+        options["assumptions"] = self._products.in_all(options.get("assumptions", ""))
+        more: Any = options.get("functions") or {}
+        if isinstance(more, Mapping):
+            options["functions"] = {**self._functions, **cast("Mapping[str, Any]", more)}
+        return read_options({}, self._products.sizes, name=name, **options)
 
 
 _OPTIONS = Signature(read_options, skipped=2, name="Builder.kernel")

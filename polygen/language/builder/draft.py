@@ -10,11 +10,14 @@ from typing import Any, TypeVar
 from polygen.errors import PolygenError
 from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable, ValueArg
+from polygen.ir.callables import ScalarCallable
 from polygen.ir.domain import Domain
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
 from polygen.ir.names import usable_name
 from polygen.ir.public import public
+from polygen.ir.substitution import SubstitutionRule
 from polygen.language.builder.builder_arguments import (
     Place,
     is_argument,
@@ -50,6 +53,8 @@ class Draft:
         self._mentioned: set[str] = set()
         self._inames: dict[str, Domain] = {}
         self._variables: dict[str, Argument | TemporaryVariable] = {}
+        self._rules: list[SubstitutionRule] = []
+        self._functions: dict[str, Kernel | ScalarCallable] = {}
         self._taken: set[str] = set()
         self._ids = Ids(self._taken)
         self._blocks = OpenBlocks()
@@ -111,6 +116,8 @@ class Draft:
         self._blocks.parts.append(replace(said, id=insn_id, where=place_here()))
         self._mentioned.update(*map(walk.free_variables, said.expressions))
         self._mentioned.update([name for name, _ in said.declared])
+        if said.verbatim is not None:
+            self._mentioned |= said.verbatim.reads
         return insn_id
 
     @contextmanager

@@ -1,25 +1,18 @@
-"""Values of a `polygen.Builder`: calls, choices, reductions."""
+"""Values of a `polygen.Builder`: calls, choices, conditions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from polygen.errors import InvalidArgument, NameTaken, did_you_mean
 from polygen.ir import expression as ex
-from polygen.ir import walk
-from polygen.ir.dtype import to_dtype
 from polygen.ir.public import public
-from polygen.ir.reduction import facts_of, with_dtype
-from polygen.language.builder.builder_arguments import Operand, Place, several, words_of
+from polygen.language.builder.called_handles import LibraryValue
 from polygen.language.builder.draft import of_builder
-from polygen.language.builder.loop_methods import LoopMethods
-from polygen.language.handles import Computed, Handle, Loop, tree_of
-from polygen.language.operations import find_operation, operation_names
-from polygen.language.trees import readable
-from polygen.source import caller_location
+from polygen.language.handles import Computed, Handle, tree_of
+from polygen.language.trees import readable_alone
 
 
-class ValueMethods(LoopMethods):
+class ValueMethods:
     """The methods of `Builder` that return values."""
 
     @staticmethod
@@ -47,85 +40,77 @@ class ValueMethods(LoopMethods):
         """
         return Computed(ex.If(*map(tree_of, (condition, then, otherwise))))
 
+    @staticmethod
     @public
     @of_builder
-    def sum(self, over: Any, *operand: Operand, location: Place = None) -> Handle:
-        """Return a sum: `reduce` with ``"sum"``."""
-        return self.reduce("sum", over, *operand, location=location)
-
-    @public
-    @of_builder
-    def reduce(
-        self,
-        operation: str,
-        over: Any,
-        *operand: Operand,
-        dtype: object = None,
-        location: Place = None,
-    ) -> Handle:
-        """Return a reduction: ``sum(j, x[j])``, ``sum("j", 0, n, lambda j: x[j])``.
-
-        Where the loop is open, the instruction that has the reduction stands before that loop.
+    def and_(*conditions: Any) -> Handle:
+        """Return the condition that holds where all of several do, asked in this order.
 
         Parameters:
-            operation: its name: ``"sum"``, ``"max"``, ``"argmax"``, ...
-            over: a loop, or a tuple of loops; or a name, for a new loop, of which the bounds come
-                next.
-            operand: what is reduced; as many values as the operation has results.  With bounds
-                before it, it may be a function of the new loop, or a tree that mentions its name.
-            dtype: the type in which it is computed; None for what follows from the operand.
-            location: its place.
-
-        Raises:
-            InvalidArgument: if there is no such operation, or it is given something else.
-            NameTaken: if a tree may mean two loops by a name.
-            UserError: as `loop` does.
+            conditions: what ``and`` joins in text; ``&`` joins comparisons alike, and works bit by
+                bit on values.
         """
-        with self._at(location):
-            found = find_operation(operation)
-            if found is None:
-                raise InvalidArgument(
-                    f"there is no reduction '{operation}'",
-                    where=caller_location(),
-                    remedy=did_you_mean(operation, operation_names()),
-                )
-            width = facts_of(found).width
-            given: tuple[Any, ...] = operand
-            if len(given) > 2:
-                over, given = self._own_loop(over, given)
-            if len(given) != width:
-                raise InvalidArgument(
-                    f"{operation}() is given {len(given)} values to reduce, not {width}",
-                    where=caller_location(),
-                    remedy="pass a loop, then the values; or a name, two bounds, and the values",
-                )
-            if dtype is not None:
-                found = with_dtype(found, to_dtype(dtype))
-            values = tuple([readable(value) for value in given])
-            reduced = values[0] if width == 1 else ex.Several(values)
-            return Computed(ex.Reduction(found, words_of(over), reduced))
+        return Computed(ex.LogicalAnd(tuple(map(tree_of, conditions))))
 
-    def _own_loop(self, over: Any, given: tuple[Any, ...]) -> tuple[Loop, tuple[Any, ...]]:
-        """Return a new loop for a reduction, and what is reduced in terms of it."""
-        like, *others = words_of(over)
-        if others:
-            raise InvalidArgument(
-                f"a reduction over {like}, {', '.join(others)} is given bounds",
-                where=caller_location(),
-                remedy="make the loops before: builder.sum((i, j), x[i, j]) with i = "
-                "builder.loop('i', 0, n)",
-            )
-        lower, upper, *operand = given
-        written = len(operand) != 1 or isinstance(operand[0], ex.ExpressionNode)
-        written = written or not callable(operand[0])  # as trees are: they make calls
-        if written and like in self._inames:
-            raise NameTaken(
-                f"'{like}' may mean a loop that there is, or the one of this reduction",
-                where=caller_location(),
-                remedy="pass a function of the new loop: builder.sum('j', 0, n, lambda j: ...)",
-            )
-        new = self.loop(like, lower, upper)
-        if not written:
-            return new, several(operand[0](new))
-        values = {like: new.expression}
-        return new, tuple([walk.substitute(readable(value), values) for value in operand])
+    @staticmethod
+    @public
+    @of_builder
+    def or_(*conditions: Any) -> Handle:
+        """Return the condition that holds where one of several does, asked in this order.
+
+        Parameters:
+            conditions: what ``or`` joins in text; ``|`` joins comparisons alike, and works bit by
+                bit on values.
+        """
+        return Computed(ex.LogicalOr(tuple(map(tree_of, conditions))))
+
+    @staticmethod
+    @public
+    @of_builder
+    def not_(condition: Any) -> Handle:
+        """Return the condition that holds where another one does not.
+
+        Parameters:
+            condition: what follows ``not`` in text; ``~`` denies comparisons alike, and works bit
+                by bit on values.
+        """
+        return Computed(ex.LogicalNot(tree_of(condition)))
+
+    @staticmethod
+    @public
+    @of_builder
+    def linear(array: Handle, position: Any) -> Handle:
+        """Return the element of an array that is stored at a position: ``a[[e]]`` in text.
+
+        Parameters:
+            array: the array.
+            position: counted as C does, or by the declared strides.
+        """
+        return Computed(ex.LinearSubscript(tree_of(array), tree_of(position)))
+
+    @staticmethod
+    @public
+    @of_builder
+    def library(routine: str, *operands: Any, **named: Any) -> LibraryValue:
+        """Return what a routine of BLAS or LAPACK makes of arrays: `assign` takes it.
+
+        Parameters:
+            routine: its name, such as ``"gemm"``.
+            operands: arrays, or a `part` of one.
+            named: numbers and sizes, ``alpha=2``; and options, which are texts, ``trans_a="T"``.
+
+        >>> import numpy as np
+        >>> import polygen as pg
+        >>> b = pg.Builder()
+        >>> n = b.size("n")
+        >>> x, y = b.array("x", "float64", (n, n)), b.array("y", "float64", (n, n))
+        >>> b.assign(y, b.library("gemm", x, x, trans_b="T"))
+        'gemm'
+        >>> event, (square,) = b.kernel().executor("c")(x=np.array([[1.0, 2], [0, 1]]))
+        >>> print(square)
+        [[5. 2.]
+         [2. 1.]]
+        """
+        words = tuple([(name, word) for name, word in named.items() if isinstance(word, str)])
+        numbers = [(n, readable_alone(v)) for n, v in named.items() if not isinstance(v, str)]
+        return LibraryValue(routine, tuple(map(readable_alone, operands)), tuple(numbers), words)

@@ -143,6 +143,9 @@ class VariableMethods(Draft):
 
         Parameters:
             axes: names for its axes.
-            element: an element, in terms of these.
+            element: an element: a function of these, or a tree that mentions their names.
         """
-        return Computed(ex.SubArrayRef(words_of(axes), tree_of(element)))
+        names = words_of(axes)
+        if callable(element) and not isinstance(element, ex.ExpressionNode | Handle):  # trees are
+            element = element(*[Computed(ex.Variable(name)) for name in names])
+        return Computed(ex.SubArrayRef(names, tree_of(element)))
