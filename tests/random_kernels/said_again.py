@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import polygen as pg
@@ -18,9 +17,10 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.library_call import LibraryCall
 from polygen.ir.reduction import dtype_of, name_of
 from polygen.language.handles import Handle
+from polygen.language.of_nothing import identities
 from polygen.language.trees import readable
 
-_TWO: dict[type, tuple[str, str, Callable[[Any, Any], Any]]] = {
+_TWO: dict[type, tuple[str, str, Any]] = {
     ex.Quotient: ("numerator", "denominator", operator.truediv),
     ex.FloorDiv: ("numerator", "denominator", operator.floordiv),
     ex.Remainder: ("numerator", "denominator", operator.mod),
@@ -28,14 +28,14 @@ _TWO: dict[type, tuple[str, str, Callable[[Any, Any], Any]]] = {
     ex.LeftShift: ("shiftee", "shift", operator.lshift),
     ex.RightShift: ("shiftee", "shift", operator.rshift),
 }
-_SEVERAL: dict[type, Callable[[Any, Any], Any]] = {
+_SEVERAL: dict[type, Any] = {
     ex.Sum: operator.add,
     ex.Product: operator.mul,
     ex.BitwiseAnd: operator.and_,
     ex.BitwiseOr: operator.or_,
     ex.BitwiseXor: operator.xor,
 }
-_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+_COMPARED: dict[str, Any] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -70,10 +70,10 @@ class SaidAgain:
             self._handles[variable.name] = b.declare(variable)
         for domain in given.domains:
             self._handles |= dict(zip(domain.inames, b.domain(domain.set), strict=True))
-        for insn in given.calls:
-            if not isinstance(insn, LibraryCall) and insn.function not in self._functions:
-                assert insn.callee is not None
-                self._functions[insn.function] = b.function(insn.function, insn.callee)
+        for call in given.calls:
+            if not isinstance(call, LibraryCall) and call.function not in self._functions:
+                assert call.callee is not None
+                self._functions[call.function] = b.function(call.function, call.callee)
         for name, function in _own_functions(given).items():
             self._functions[name] = b.function(name, function)
         for rule in given.substitutions:  # names that are invoked, before what invokes them
@@ -83,13 +83,14 @@ class SaidAgain:
             assert said == self._rules[rule.name]
         for insn in given.instructions:
             self._say(insn)
-        made = b.kernel(
-            given.name,
-            assumptions=given.assumptions.set,
-            loop_priority=[", ".join(names) for names in given.priorities],
-            silenced_warnings=given.options.silenced_warnings,
-            target=given.target,
-        )
+        with identities():  # minima of nothing, too
+            made = b.kernel(
+                given.name,
+                assumptions=given.assumptions.set,
+                loop_priority=[", ".join(names) for names in given.priorities],
+                silenced_warnings=given.options.silenced_warnings,
+                target=given.target,
+            )
         return pg.tag_inames(made, {name: str(tag) for name, tag in given.tags.items()})
 
     # --- instructions
@@ -118,10 +119,10 @@ class SaidAgain:
         if isinstance(insn, pg.NoOp):
             return b.nop(**options)
         if isinstance(insn, CInstruction):
-            values = {name: self.value(value) for name, value in insn.iname_exprs}
+            named = {name: self.value(value) for name, value in insn.iname_exprs}
             reads = [self._handles[name] for name in sorted(insn.read_variables)]
             writes = tuple(map(self.value, insn.assignees))
-            return b.code(insn.code, values, reads=reads, writes=writes, **options)
+            return b.code(insn.code, named, reads=reads, writes=writes, **options)
         if isinstance(insn, LibraryCall):
             called: Any = b.library(
                 insn.function,
@@ -155,7 +156,7 @@ class SaidAgain:
         return wanted
 
     def _of(self, node: Any) -> Any:
-        b, kind = self._builder, type(node)
+        kind: Any = type(node)
         if kind is ex.Variable:
             return self._handles.get(node.name)
         if kind is ex.Subscript:
@@ -170,7 +171,7 @@ class SaidAgain:
             return ~self.value(node.child)
         if kind is ex.Comparison:
             return _COMPARED[node.operator](self.value(node.left), self.value(node.right))
-        return self._called(b, node)
+        return self._called(self._builder, node)
 
     def _joined(self, node: Any) -> Any:
         """Return what an operator makes of several values."""
@@ -191,24 +192,24 @@ class SaidAgain:
 
     def _called(self, b: pg.Builder, node: Any) -> Any:
         """Return what a method of the builder makes."""
+        kind: Any = type(node)
+        methods: dict[type, Any] = {
+            ex.Min: partial(b.call, "min"),
+            ex.Max: partial(b.call, "max"),
+            ex.LogicalAnd: b.and_,
+            ex.LogicalOr: b.or_,
+            ex.LogicalNot: b.not_,
+            ex.If: b.where,
+        }
+        if method := methods.get(kind):
+            return method(*map(self.value, walk.parts(node)))
         if isinstance(node, ex.Call):
-            if own := self._functions.get(ex.name_of(node.function)):
-                return own(*map(self.value, node.parameters))
-            return b.call(ex.name_of(node.function), *map(self.value, node.parameters))
-        if isinstance(node, ex.Min | ex.Max):
-            name = "min" if isinstance(node, ex.Min) else "max"
-            return b.call(name, *map(self.value, node.children))
-        if isinstance(node, ex.If):
-            return b.where(*map(self.value, (node.condition, node.then, node.else_)))
-        if isinstance(node, ex.LogicalAnd | ex.LogicalOr):
-            joined = b.and_ if isinstance(node, ex.LogicalAnd) else b.or_
-            return joined(*map(self.value, node.children))
-        if isinstance(node, ex.LogicalNot):
-            return b.not_(self.value(node.child))
+            own = self._functions.get(name := ex.name_of(node.function), partial(b.call, name))
+            return own(*map(self.value, node.parameters))
         if isinstance(node, ex.Component):
             return self.value(node.aggregate)[node.position]
         if isinstance(node, ex.SubArrayRef):
-            return b.part(node.swept_inames, _subscripted(node))
+            return b.part(node.swept_inames, node.subscript)
         if isinstance(node, ex.Invocation):
             rule = self._rules[node.rule]
             rule = rule if node.tag is None else rule.tagged(node.tag)
@@ -218,8 +219,10 @@ class SaidAgain:
         return self._reduced(b, node)
 
     def _reduced(self, b: pg.Builder, node: ex.Reduction) -> Any:
-        several = isinstance(node.operand, ex.Several)
-        operands: Sequence[Any] = node.operand.children if several else (node.operand,)
+        operand: Any = node.operand
+        operands: tuple[Any, ...] = (operand,)
+        if isinstance(operand, ex.Several):
+            operands = operand.children
         loops = tuple([self._handles[iname] for iname in node.inames])
         dtype = dtype_of(node.operation)
         return b.reduce(name_of(node.operation), loops, *map(self.value, operands), dtype=dtype)
@@ -233,13 +236,9 @@ def _own_functions(kernel: Kernel) -> dict[str, pg.ScalarCallable]:
     for node in nodes:
         for part in walk.subexpressions(node):
             if isinstance(part, ex.Call) and isinstance(part.function, UserFunction):
-                assert isinstance(part.function.meaning, pg.ScalarCallable)
-                found[part.function.name] = part.function.meaning
+                assert isinstance(part.function.definition, pg.ScalarCallable)
+                found[part.function.name] = part.function.definition
     return found
-
-
-def _subscripted(node: ex.SubArrayRef) -> Any:
-    return node.subscript
 
 
 def _named(node: Expression) -> Expression:
@@ -256,9 +255,3 @@ def _named(node: Expression) -> Expression:
 def _same(made: Handle, wanted: Expression) -> bool:
     """Tell whether two trees are one, types of numbers included."""
     return repr(readable(made)) == repr(wanted)
-
-
-def said_again(given: Kernel, functions: Mapping[str, Any]) -> tuple[Kernel, SaidAgain]:
-    """Return the kernel that calls make, and how they were made."""
-    again = SaidAgain(given)
-    return again.kernel(), again
