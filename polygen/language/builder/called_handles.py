@@ -53,7 +53,7 @@ class RuleHandle:
         return RuleHandle(self.name, tag)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LibraryValue:
     """What a routine of a library returns: `Builder.assign` takes it.
 
@@ -68,3 +68,6 @@ class LibraryValue:
     operands: tuple[Expression, ...]
     numbers: tuple[tuple[str, Expression], ...]
     options: tuple[tuple[str, str], ...]
+
+    def __repr__(self) -> str:
+        return f'what library("{self.routine}", ...) returns'

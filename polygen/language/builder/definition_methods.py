@@ -58,7 +58,7 @@ class DefinitionMethods(Draft):
                 names = self._own_names(names)
                 given = given(*[Computed(ex.Variable(name)) for name in names])
             body: Expression = readable_alone(given)
-            self._mentioned |= walk.free_variables(body).union(names)
+            self._mentioned |= walk.free_variables(body).difference(names)
             name = self.name(like)
             self._rules.append(SubstitutionRule(name, names, (), body, place_here()))
             return RuleHandle(name)
