@@ -21,7 +21,7 @@ from polygen.ir.verify_rules import check_circles, check_invocation
 from polygen.language.operations import operation_names
 from polygen.language.reductions import resolve_reductions
 from polygen.language.statement import Statement
-from polygen.source import caller_location
+from polygen.source import caller_location, written_at
 
 
 def make_rules(
@@ -52,7 +52,8 @@ def make_rules(
     done: dict[str, SubstitutionRule] = {}
     for name in graphlib.TopologicalSorter(needs).static_order():
         if name in marked:
-            done[name] = _finished(marked[name], done, inames, others)
+            with written_at(marked[name].location):
+                done[name] = _finished(marked[name], done, inames, others)
     return {name: done[name] for name in drafts}  # in the order in which they were written
 
 
