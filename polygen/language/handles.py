@@ -56,6 +56,11 @@ class Handle:
         )
 
     @property
+    def is_condition(self) -> bool:
+        """Whether it is a truth value, as far as that can be seen here."""
+        return isinstance(self.expression, _CONDITIONS)
+
+    @property
     def name(self) -> str:
         """The name that it has in the kernel.
 
@@ -96,8 +101,8 @@ class Handle:
         return Computed(ex.Call(ex.Variable("abs"), (self.expression,)))
 
     def __invert__(self) -> Handle:
-        node = self.expression
-        return Computed((ex.LogicalNot if _is_condition(node) else ex.BitwiseNot)(node))
+        kind = ex.LogicalNot if self.is_condition else ex.BitwiseNot
+        return Computed(kind(self.expression))
 
     def __add__(self, other: object) -> Handle:
         return _made(_sum, self, other)
@@ -154,16 +159,16 @@ class Handle:
         return _made(ex.RightShift, other, self)
 
     def __and__(self, other: object) -> Handle:
-        return _made(_and, self, other)
+        return _joined(self, other, ex.LogicalAnd, ex.BitwiseAnd)
 
     def __rand__(self, other: object) -> Handle:
-        return _made(_and, other, self)
+        return _joined(other, self, ex.LogicalAnd, ex.BitwiseAnd)
 
     def __or__(self, other: object) -> Handle:
-        return _made(_or, self, other)
+        return _joined(self, other, ex.LogicalOr, ex.BitwiseOr)
 
     def __ror__(self, other: object) -> Handle:
-        return _made(_or, other, self)
+        return _joined(other, self, ex.LogicalOr, ex.BitwiseOr)
 
     def __xor__(self, other: object) -> Handle:
         return _made(_xor, self, other)
@@ -197,7 +202,16 @@ class Computed(Handle):
     class is derived from the left one's, and a condition would be turned around.
     """
 
-    __slots__ = ()
+    __slots__ = ("_is_truth",)
+
+    def __init__(self, expression: Expression, *, is_truth: bool = False) -> None:
+        super().__init__(expression)
+        self._is_truth = is_truth
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is a truth value, as far as that can be seen here."""
+        return self._is_truth or super().is_condition
 
 
 Assign: TypeAlias = Callable[[Any, Any], object]
@@ -206,11 +220,20 @@ Assign: TypeAlias = Callable[[Any, Any], object]
 class VariableHandle(Handle):
     """Stands for an array, a temporary or a scalar; ``x[i] = value`` adds an instruction."""
 
-    __slots__ = ("_assign",)
+    __slots__ = ("_assign", "_of_truths")
 
-    def __init__(self, name: str, assign: Assign) -> None:
+    def __init__(self, name: str, assign: Assign, *, of_truths: bool = False) -> None:
         super().__init__(ex.Variable(name))
         self._assign = assign
+        self._of_truths = of_truths
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is declared as a truth value."""
+        return self._of_truths
+
+    def __getitem__(self, index: Any) -> Handle:
+        return Computed(super().__getitem__(index).expression, is_truth=self._of_truths)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._assign(self[index], value)
@@ -329,21 +352,15 @@ def _product(left: Any, right: Expression) -> Expression:
 _CONDITIONS = (ex.Comparison, ex.LogicalAnd, ex.LogicalOr, ex.LogicalNot)
 
 
-def _is_condition(node: object) -> bool:
-    return isinstance(node, _CONDITIONS)
+def _is_condition(value: object) -> bool:
+    return value.is_condition if isinstance(value, Handle) else isinstance(value, _CONDITIONS)
 
 
-def _joined(logical: type[Any], bitwise: type[Any]) -> Callable[[Expression, Expression], Any]:
-    def join(left: Any, right: Any) -> Any:
-        kind = logical if _is_condition(left) and _is_condition(right) else bitwise
-        parts = left.children if isinstance(left, kind) else (left,)
-        return kind((*parts, right))
-
-    return join
-
-
-_and = _joined(ex.LogicalAnd, ex.BitwiseAnd)
-_or = _joined(ex.LogicalOr, ex.BitwiseOr)
+def _joined(left: object, right: object, logical: type[Any], bitwise: type[Any]) -> Handle:
+    """Return two conditions as one; or two values, joined bit by bit."""
+    kind = logical if _is_condition(left) and _is_condition(right) else bitwise
+    first, last = tree_of(left), tree_of(right)
+    return Computed(kind((*(first.children if isinstance(first, kind) else (first,)), last)))
 
 
 def _xor(left: Expression, right: Expression) -> Expression:

@@ -78,6 +78,15 @@ def test_conditions_are_joined_by_bitwise_operators() -> None:
     assert readable(i & (s > 0)) == parse_expression("i & (s > 0)")
 
 
+def test_declared_truth_values_are_conditions() -> None:
+    b = pg.Builder()
+    keep, x = b.array("keep", "bool", (4,)), b.array("x", "float64", (4,))
+    flag, i = b.scalar("flag", "bool"), NAMES["i"]
+    made = ~keep[i] & (x[i] > 0) | ~flag
+    assert readable(made) == parse_expression("not keep[i] and x[i] > 0 or not flag")
+    assert readable(keep[i] & i) == parse_expression("keep[i] & i")
+
+
 @pytest.mark.parametrize(
     "text", ["a[i] > n", "a[i] >= s", "a[i] + 1 < i", "i <= n", "n != i", "a[n] == s", "s < a[i]"]
 )

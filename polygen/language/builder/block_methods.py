@@ -7,42 +7,54 @@ from contextlib import contextmanager
 from typing import Any
 
 from polygen.errors import InvalidArgument, did_you_mean
+from polygen.ir import expression as ex
+from polygen.ir.array import TemporaryVariable
+from polygen.ir.expression import Expression
 from polygen.ir.public import public
 from polygen.language.builder.builder_arguments import (
     Before,
     Name,
     Names,
     Place,
+    all_of,
     before_of,
     condition_of,
     id_of,
     pairs_of,
     words_of,
 )
-from polygen.language.builder.draft import Draft, of_builder
+from polygen.language.builder.draft import of_builder
+from polygen.language.builder.variable_methods import VariableMethods
 from polygen.language.option_nodes import SCOPES
 from polygen.language.said import Said
+from polygen.language.statement import Statement
 from polygen.source import caller_location
 
 
-class BlockMethods(Draft):
+class BlockMethods(VariableMethods):
     """The methods of `Builder` that open blocks."""
 
     @public
     @of_builder
     @contextmanager
-    def when(self, *conditions: Any, location: Place = None) -> Generator[None]:
+    def when(self, *conditions: Any, kept: bool = False, location: Place = None) -> Generator[None]:
         """Let what is added within ``with`` be executed where conditions hold.
 
         Parameters:
             conditions: one, or several that all have to hold.
+            kept: whether they are asked once, before the block, as Python does, and kept in a
+                temporary: for blocks that change what the conditions read.  Otherwise each
+                instruction asks them, which tells proofs more.
             location: the place of the condition.
 
         Raises:
             MalformedInstruction: if there is something in one that polygen does not have.
         """
         with self._at(location):
-            self._blocks.open_branch(condition_of(conditions), first=True)
+            condition = condition_of(conditions)
+            if kept and condition is not None:
+                condition = self._kept(condition)
+            self._blocks.open_branch(condition, first=True)
         try:
             yield
         finally:
@@ -51,13 +63,16 @@ class BlockMethods(Draft):
     @public
     @of_builder
     @contextmanager
-    def otherwise(self, *conditions: Any, location: Place = None) -> Generator[None]:
+    def otherwise(
+        self, *conditions: Any, kept: bool = False, location: Place = None
+    ) -> Generator[None]:
         """Let what is added within ``with`` be executed where the conditions before do not hold.
 
         It stands right behind the block of `when`, or of another `otherwise` with conditions.
 
         Parameters:
             conditions: others, which then have to hold; none for all that is left.
+            kept: whether they are asked once, and kept, as for `when`.
             location: its place.
 
         Raises:
@@ -65,11 +80,23 @@ class BlockMethods(Draft):
             MalformedInstruction: if there is something in one that polygen does not have.
         """
         with self._at(location):
-            self._blocks.open_branch(condition_of(conditions), first=False)
+            condition, chain = condition_of(conditions), self._blocks.chain
+            if kept and condition is not None and chain is not None:
+                denied = [ex.LogicalNot(tried) for tried in chain.tried]
+                condition = self._kept(all_of([*denied, condition]))
+                self._blocks.go_on(chain)
+            self._blocks.open_branch(condition, first=False)
         try:
             yield
         finally:
             self._blocks.close()
+
+    def _kept(self, condition: Expression) -> Expression:
+        """Return a temporary that keeps whether a condition holds here."""
+        temporary = TemporaryVariable(self.name("holds"), "bool")
+        kept: Expression = self._declare(temporary).expression
+        self._add(Statement((kept,), (condition,)))
+        return kept
 
     @public
     @of_builder

@@ -81,6 +81,15 @@ class OpenBlocks:
         self._open[-1].chain = None
         return self._open[-1].said if len(self._open) > 1 else None
 
+    @property
+    def chain(self) -> Chain | None:
+        """The condition that `otherwise` would continue here; None if there is none."""
+        return self._open[-1].chain
+
+    def go_on(self, chain: Chain | None) -> None:
+        """Let `otherwise` continue a condition, whatever was added after its block."""
+        self._open[-1].chain = chain
+
     def add_head(self, iname: str, head: LoopHead) -> None:
         """Keep what was said of a loop until it is opened."""
         self._heads[iname] = head

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.public import public, public_but
@@ -128,7 +130,9 @@ class VariableMethods(Draft):
         self._mentioned |= names_in_extents(declared)
         for name in declared.variables:
             self._owned.setdefault(name, name)
-        return VariableHandle(variable.name, self._assigned)
+        known = next(iter(declared.variables.values()))
+        of_truths = known is not None and known.dtype == np.bool_
+        return VariableHandle(variable.name, self._assigned, of_truths=of_truths)
 
     def _assigned(self, target: Any, value: Any) -> None:
         """Add an instruction without options: ``x[i] = value``."""
