@@ -85,7 +85,7 @@ def guess_shape(kernel: Kernel, name: str) -> GuessedShape:
     if not found:
         raise ShapeNotFound(
             f"no instruction mentions '{name}', so nothing tells its shape",
-            where=kernel.location,
+            where=kernel.variables[name].location or kernel.location,
             remedy=f"declare it: GlobalArg('{name}', shape=...), or leave it out",
         )
     rank = len(found[0].index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from polygen.ir.public import public, public_but
 from polygen.language.arguments import names_in_extents
 from polygen.language.builder.builder_arguments import Names, Place, target_of, values_of, words_of
 from polygen.language.builder.draft import Draft, of_builder
+from polygen.language.builder.open_blocks import place_here
 from polygen.language.handles import Computed, Handle, VariableHandle, tree_of
 from polygen.language.kernel_data import read_kernel_data
 from polygen.language.statement import Statement
@@ -126,7 +128,7 @@ class VariableMethods(Draft):
     def _declare(self, variable: Argument | TemporaryVariable) -> VariableHandle:
         declared = read_kernel_data([variable])
         self._check_new(declared.variables)
-        self._variables[variable.name] = variable
+        self._variables[variable.name] = replace(variable, location=place_here())
         self._mentioned |= names_in_extents(declared)
         for name in declared.variables:
             self._owned.setdefault(name, name)
