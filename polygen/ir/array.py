@@ -128,6 +128,8 @@ class GlobalArg(_ByValue):
             order: str | None = None,
             alignment: int | None = None,
             may_alias: bool = False,
+            *,
+            location: SourceLocation | None = None,
         ) -> None: ...
 
 
@@ -174,7 +176,9 @@ class ValueArg(_ByValue):
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str, dtype: object = None) -> None: ...
+        def __init__(
+            self, name: str, dtype: object = None, *, location: SourceLocation | None = None
+        ) -> None: ...
 
 
 @public_class
@@ -246,6 +250,8 @@ class TemporaryVariable(_ByValue):
             initializer: np.ndarray[Any, Any] | np.generic | None = None,
             read_only: bool = False,
             shuffled: bool = False,
+            *,
+            location: SourceLocation | None = None,
         ) -> None: ...
 
 

@@ -128,7 +128,9 @@ class VariableMethods(Draft):
     def _declare(self, variable: Argument | TemporaryVariable) -> VariableHandle:
         declared = read_kernel_data([variable])
         self._check_new(declared.variables)
-        self._variables[variable.name] = replace(variable, location=place_here())
+        self._variables[variable.name] = replace(
+            variable, location=variable.location or place_here()
+        )
         self._mentioned |= names_in_extents(declared)
         for name in declared.variables:
             self._owned.setdefault(name, name)
