@@ -83,9 +83,11 @@ def guess_shape(kernel: Kernel, name: str) -> GuessedShape:
     found = references_by_name(kernel).get(name, ())
     found = tuple([r for r in found if r.index or not r.vague])  # verbatim C tells nothing
     if not found:
+        declared = kernel.variables.get(name)
+        where = None if declared is None else declared.location
         raise ShapeNotFound(
             f"no instruction mentions '{name}', so nothing tells its shape",
-            where=kernel.variables[name].location or kernel.location,
+            where=where or kernel.location,
             remedy=f"declare it: GlobalArg('{name}', shape=...), or leave it out",
         )
     rank = len(found[0].index)
