@@ -147,7 +147,7 @@ def test_single_calls(call: Callable[[], object], what: str) -> None:
     [
         (pg.GlobalArg, "GlobalArg needs the argument 'name'", "is GlobalArg(n"),
         (pg.ConstantArg, "ConstantArg needs the argument 'name'", "it is ConstantArg(name, dtype"),
-        (pg.ValueArg, "ValueArg needs the argument 'name'", "it is ValueArg(name, dtype=...)"),
+        (pg.ValueArg, "ValueArg needs the argument 'name'", "it is ValueArg(name, dtype=...,"),
         (pg.TemporaryVariable, "needs the argument 'name'", "(name, dtype=..."),
         (lambda: pg.ValueArg("n", shape=3), "ValueArg has no argument 'shape'", "(name, dtype="),  # type: ignore[call-arg]
         (lambda: pg.GlobalArg("a", dtyp=3), "GlobalArg has no argument 'dtyp'", "mean 'dtype'"),  # type: ignore[call-arg]
