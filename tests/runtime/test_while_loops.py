@@ -248,6 +248,7 @@ def test_threads_do_not_ask_a_flag_that_another_one_changes() -> None:
 
 
 def test_what_is_not_counted() -> None:
+    """Without a number of iterations: tests/inspection/counts/test_trips.py has those with one."""
     with pytest.raises(pg.errors.NotCountable, match="data decides whether 't_runs' holds"):
         pg.get_op_map(bisection())
 
