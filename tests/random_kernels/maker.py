@@ -92,7 +92,7 @@ class Maker:
     reductions: int = 0
     nests: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     bounded: set[str] = field(default_factory=set[str])
-    choice_of_loops: Random = field(default_factory=Random)
+    choice_of_loops: Random = field(default_factory=lambda: Random(0))
     _count: int = 0
 
     OFFSET: ClassVar[int] = 8  # added to inames in subscripts: they may be as low as -4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -129,6 +130,106 @@ def test_loops_begin_where_loops_around_say() -> None:
     knl = made(["{ [i]: 0<=i<n }", "{ [t]: i<=t<n }"], text)
     found = operations(knl, {"n": 6}, {"t": 2})
     assert found == {"add": sum(min(2, 6 - i) for i in range(6))}
+
+
+class _Random:
+    """A random nest, and the same with bounds in the place of conditions.
+
+    Conditions are about an array of their own, and without arithmetic.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.trips: dict[str, int] = {}
+        self.ended: list[str] = []
+        self.bounded: list[str] = []
+        self.domains: list[tuple[str, str]] = []
+        self.first = ""  # where the first loop begins
+        self._block(0, ["n"])
+
+    def _block(self, depth: int, around: list[str]) -> None:
+        names = [name for name in around if name != "n"]
+        index = " + ".join([*names, "0"])
+        self._both(f"v[{index}] = v[{index}]*2 + v[{' + '.join([*names, '1'])}]")
+        for _ in range(self.random.randint(0 if depth else 1, 2) if depth < 3 else 0):
+            self._loop(depth, around)
+        if self.random.random() < 0.5:
+            self._both(f"v[{index}] = 3 - v[{index}]")
+
+    def _loop(self, depth: int, around: list[str]) -> None:
+        name, r = f"i{len(self.domains)}", self.random
+        low, high = r.choice(("0", "1", *around[1:])), r.choice(("4", *around))
+        self.first = self.first or low
+        if r.random() < 0.4:
+            self.domains.append((f"{{ [{name}]: {low}<={name}<{high} }}",) * 2)
+            self._both(f"for {name}")
+            self._block(depth + 1, [*around, name])
+            self._both("end")
+            return
+        trips = self.trips[name] = r.randrange(4)
+        bound = r.choice(("", f" and {name}<{high}"))
+        ended = f"{{ [{name}]: {low}<={name}{bound} }}"
+        self.domains.append((ended, f"{{ [{name}]: {low}<={name}<{low}+{trips}{bound} }}"))
+        kind = r.choice(("while", "break", "both"))
+        self.ended.append(f"for {name}" + (" while c[0] > 0" if kind != "break" else ""))
+        self.bounded.append(f"for {name}")
+        self._block(depth + 1, [*around, name])
+        self.ended += ["break if c[1] > c[0]"] * (kind != "while")
+        self._both("end")
+
+    def _both(self, line: str) -> None:
+        self.ended.append(line)
+        self.bounded.append(line)
+
+    def kernels(self) -> tuple[pg.Kernel, pg.Kernel]:
+        data = [pg.GlobalArg("c", np.int32, "2"), pg.GlobalArg("v", np.float64, "12*n + 60")]
+        made = [
+            pg.make_kernel(
+                [pair[at] for pair in self.domains],
+                "\n".join((self.ended, self.bounded)[at]),
+                [*data, "..."],
+                seq_dependencies=True,
+                assumptions="n >= 0",
+            )
+            for at in (0, 1)
+        ]
+        return made[0], made[1]
+
+
+def _check_random(seed: int) -> None:
+    nest = _Random(seed)
+    with pg.without_proofs():
+        ended, bounded = nest.kernels()
+        r = nest.random
+        if nest.domains and r.random() < 0.5:
+            ended = pg.split_iname(ended, "i0", 2)
+            if "i0" in nest.trips:
+                nest.trips["i0_end"] = nest.trips.pop("i0") + int(nest.first)
+    try:
+        found = pg.get_op_map(ended, count_granularity="workitem", trips=nest.trips)
+    except InvalidArgument as error:  # it has another bound, and was split
+        assert "i0_end" in str(error)
+        return
+    expected = pg.get_op_map(bounded, count_granularity="workitem")
+    accesses = [
+        pg.get_mem_access_map(knl, count_granularity="workitem", trips=trips)
+        for knl, trips in ((ended, nest.trips), (bounded, None))
+    ]
+    for n in (0, 1, 5):
+        for name in "add", "mul":
+            counts = [
+                c.filter_by(dtype=[np.float64], name=[name]).eval_and_sum({"n": n})
+                for c in (found, expected)
+            ]
+            assert counts[0] == counts[1], (seed, n, name, nest.ended)
+        touched = [a.filter_by(variable=["v"]).eval_and_sum({"n": n}) for a in accesses]
+        assert touched[0] == touched[1], (seed, n, nest.ended)
+
+
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 200), marks=pytest.mark.more)])
+def test_random_nests_count_as_with_bounds(seeds: range) -> None:
+    for seed in seeds:
+        _check_random(seed)
 
 
 AROUND = """
