@@ -161,7 +161,8 @@ class _Random:
         low, high = r.choice(("0", "1", *around[1:])), r.choice(("4", *around))
         self.first = self.first or low
         if r.random() < 0.4:
-            self.domains.append((f"{{ [{name}]: {low}<={name}<{high} }}",) * 2)
+            domain = f"{{ [{name}]: {low}<={name}<{high} }}"
+            self.domains.append((domain, domain))
             self._both(f"for {name}")
             self._block(depth + 1, [*around, name])
             self._both("end")
