@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -279,6 +281,13 @@ def test_bounds_by_a_device() -> None:
     shared = 2 * 4 + 2 * 4  # left and the flag, read and written
     assert found.needed_bytes in (4 * 9 * 8 + shared, 4 * 9 * 8 + shared // 2)
     assert found.operations["float64"] == 5 * 9
+
+
+def test_a_page_has_these_numbers(tmp_path: Path) -> None:
+    text = pg.report(newton(), tmp_path / "r.html", sizes={"n": 5}, trips={"t": 7}).read_text()
+    assert "<td>div</td><td>35</td>" in re.sub(r"<(/?td)[^>]*>", r"<\1>", text)
+    assert "cannot be counted" not in text
+    assert "cannot be counted" in pg.report(newton(), tmp_path / "r.html").read_text()
 
 
 def test_what_is_refused() -> None:
