@@ -196,7 +196,7 @@ class _Keeping:
         like = "part_" + "_".join(i for i in node.inames if i != self._part)
         for dtype in [kept_in(self._kernel, part) for part in parts]:
             array = self.revision.temporary(like, dtype, shape, AddressSpace.GLOBAL)
-            found.append(ex.Subscript(array, index))
+            found.append(ex.Subscript(array, index if len(index) > 1 else index[0]))
         return found
 
     def _axis(self, iname: str) -> tuple[str, TileAxis]:
