@@ -18,7 +18,7 @@ while one tile of rows after the other is read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from polygen.ir import expression as ex
@@ -26,7 +26,7 @@ from polygen.ir import walk
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, UnrollTag, VectorTag
+from polygen.ir.tags import GroupTag, InameTag, UnrollTag, VectorTag
 from polygen.transforms.arrays.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
@@ -57,6 +57,8 @@ class Product:
         depth: the one of the sum.
         is_swapped: whether the factor that has the rows stands second.
         is_transposed: whether that one has its rows side by side.
+        sums: the instruction that has the sum, if `insn` only reads it.
+        parts: loops over parts of results, and over those of factors, if these are complex.
     """
 
     insn: str
@@ -65,6 +67,8 @@ class Product:
     depth: str
     is_swapped: bool
     is_transposed: bool
+    sums: str
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,19 +92,25 @@ class Blocks:
     depth: int
 
     @staticmethod
-    def of(dtype: DType, vector_bytes: int) -> Blocks:
+    def of(dtype: DType, vector_bytes: int, parts: int = 1) -> Blocks:
         """Return the sizes for numbers of a type.
 
         The sums of a tile are in registers, of which one is left for each vector of a row of the
         right factor, and one for an element of the left one.  Tiles are narrow, so that little of
         the last ones lies beyond the end.  Blocks are small, so that each thread gets some: both
         factors are copied once for all of them.
+
+        Parameters:
+            dtype: the type.
+            vector_bytes: how large vectors are.
+            parts: how many of these numbers one of the result has.
         """
         lanes = max(1, vector_bytes // dtype.itemsize)
-        height = 12 if vector_bytes >= _LARGE else 6
+        height = (12 if vector_bytes >= _LARGE else 6) // parts
         width = lanes * 2
         columns = width * max(1, _COLUMNS // width)
-        return Blocks(height, lanes, width, _ROWS, columns, max(1, _DEPTH // dtype.itemsize))
+        depth = max(1, _DEPTH // dtype.itemsize // parts)
+        return Blocks(height, lanes, width, _ROWS // parts, columns, depth)
 
 
 def packed(kernel: Kernel, product: Product, blocks: Blocks) -> Kernel:
@@ -110,7 +120,7 @@ def packed(kernel: Kernel, product: Product, blocks: Blocks) -> Kernel:
 
 def _with_own_loops(kernel: Kernel, product: Product) -> Kernel:
     """Return the kernel in which no other instruction is in the loops of a product."""
-    others = [i for i in kernel.instructions if i.id != product.insn]
+    others = [i for i in kernel.instructions if i.id not in (product.insn, product.sums)]
     taken = {name for i in others for name in i.within_inames | i.reduction_inames}
     shared = [i for i in (product.rows, product.columns, product.depth) if i in taken]
     for insn in others:
@@ -131,14 +141,15 @@ class _Packing:
 
     def __init__(self, kernel: Kernel, product: Product, blocks: Blocks) -> None:
         self.kernel, self._product, self._blocks = kernel, product, blocks
-        self._names: dict[str, str] = {}
+        self._names = dict(zip(("part_of_sum", "by"), product.parts, strict=False))
+        self._part, self._by = (("part_of_sum",), ("by",)) if product.parts else ((), ())
         self._packed: list[str] = []
         # What decides that the order of loops does not matter, takes longer than to say it.
-        loops = (product.rows, product.columns, product.depth)
-        self.kernel = prioritize_loops(self.kernel, loops)
+        loops = (product.rows, product.columns, *product.parts[:1], product.depth)
+        self.kernel = prioritize_loops(self.kernel, [*loops, *product.parts[1:]])
         self._in_stages()
         self._in_tiles()
-        self._nest("panel", "tile", "row", "column", "block", "near")
+        self._nest("panel", "tile", "row", "column", *self._part, "block", "near", *self._by)
         self._with_operands_packed()
         self._in_blocks()
         self._with_sums_kept()
@@ -157,8 +168,9 @@ class _Packing:
         product = self._product
         block, near = (self._name(what, f"{product.depth}_{what}") for what in ("block", "near"))
         self._split(product.depth, self._blocks.depth, block, near)
-        self.kernel = split_reduction_inward(self.kernel, near, product.insn)
-        self._begin, self._flush = self._realized(product.insn)
+        inner = [near, *product.parts[1:]]
+        self.kernel = split_reduction_inward(self.kernel, inner, product.sums)
+        self._begin, self._flush = self._realized(product.sums)
         self._clear, self._add = self._realized(self._flush)
         (self._total,) = self.kernel.instruction(self._flush).written_names
         (self._sum,) = self.kernel.instruction(self._add).written_names
@@ -194,20 +206,23 @@ class _Packing:
 
     def _with_sums_kept(self) -> None:
         """Keep the sums of all tiles of a panel, and those of one tile in registers."""
-        loops = [self._names[what] for what in ("tile", "row", "column")]
-        self._nest("rows", "columns", "panel", "tile", "row", "column", "block", "near")
+        parts, product = self._part, self._product
+        loops = [self._names[what] for what in ("tile", "row", "column", *parts)]
+        inner = ("tile", "row", "column", *parts, "block", "near", *self._by)
+        self._nest("rows", "columns", "panel", *inner)
         self.kernel = privatize_temporaries_with_inames(self.kernel, loops, [self._total])
-        for what, insn in (("begin", self._begin), ("store", self._product.insn)):
-            self._copy(("tile", "row", "column"), insn, what)
-        part, lane = (
-            self._name(what, f"{self._product.columns}_{what}") for what in ("part", "lane")
-        )
+        self._copy(("tile", "row", "column", *parts), [self._begin], "begin")
+        if parts:
+            self._copy(parts, [product.sums], "store")
+        self._copy(("tile", "row", "column"), {product.sums, product.insn}, "store")
+        part, lane = (self._name(what, f"{product.columns}_{what}") for what in ("part", "lane"))
         self._split(self._names["column"], self._blocks.lanes, part, lane)
-        self._nest("rows", "columns", "panel", "block", "tile", "lane", "row", "part", "near")
-        own = [self._names["row"], part, lane]
+        inner = ("lane", "row", *parts, "part", "near", *self._by)
+        self._nest("rows", "columns", "panel", "block", "tile", *inner)
+        own = [self._names[what] for what in ("row", *parts, "part", "lane")]
         self.kernel = privatize_temporaries_with_inames(self.kernel, own, [self._sum])
         for what, insn in (("clear", self._clear), ("flush", self._flush)):
-            self._copy(("row", "part"), insn, what)
+            self._copy(("row", *parts, "part"), [insn], what)
         self._with_whole_vectors_stored()
 
     def _with_whole_vectors_stored(self) -> None:
@@ -224,40 +239,41 @@ class _Packing:
     def _nest(self, *loops: str) -> None:
         self.kernel = prioritize_loops(self.kernel, [self._names[what] for what in loops])
 
-    def _copy(self, loops: Sequence[str], insn: str, suffix: str) -> None:
-        """Give an instruction loops of its own."""
+    def _copy(self, loops: Sequence[str], insns: Collection[str], suffix: str) -> None:
+        """Give instructions loops of their own."""
         old = [self._names[what] for what in loops]
         new = [self._name(f"{what}_{suffix}", f"{self._names[what]}_{suffix}") for what in loops]
-        self.kernel = duplicate_inames(self.kernel, old, insn, new)
+        self.kernel = duplicate_inames(self.kernel, old, sorted(insns), new)
 
     def _with_operands_packed(self) -> None:
         """Copy both factors."""
         names = self._names
         left, right = self._factors()
-        for like, node, tile, inner, size in (
-            ("left", left, "tile", "row", self._blocks.height),
-            ("right", right, "panel", "column", self._blocks.width),
+        height, width = self._blocks.height, self._blocks.width
+        for like, node, swept, size in (
+            ("left", left, ("tile", "block", "near", *self._by, "row", *self._part), height),
+            ("right", right, ("panel", "block", "near", *self._by, *self._part, "column"), width),
         ):
-            parts = ("tile", "near", "block", "depth")
-            parameters = [self._name(f"{like}_{what}", f"{like}_{what}") for what in parts]
-            loops = [names[what] for what in (tile, inner, "block", "near")]
+            used = walk.free_variables(node)
+            inner = [what for what in swept if what not in self._part or names[what] in used]
+            parameters = [self._name(f"{like}_{what}", f"{like}_{what}") for what in inner]
+            loops = [names[what] for what in inner]
             new = {o: ex.Variable(n) for o, n in zip(loops, parameters, strict=True)}
             template = walk.substitute(node, new)
             assert isinstance(template, ex.ExpressionNode)
             rule = self.kernel.new_name(like)
             self.kernel = extract_subst(self.kernel, rule, template, parameters, self._add)
-            axes = [names[f"{like}_{what}"] for what in ("tile", "block", "depth", "near")]
             self.kernel = precompute(
                 self.kernel,
                 rule,
                 loops,
-                storage_axes=axes,
-                precompute_inames=axes,
+                storage_axes=parameters,
+                precompute_inames=parameters,
                 precompute_outer_inames=[],
                 temporary_address_space="global",
                 default_tag=None,
             )
-            self._separate(template, names[f"{like}_near"], size)
+            self._separate(template, names[f"{like}_{'row' if like == 'left' else 'column'}"], size)
             self._packed.append(rule)
         self.kernel = add_barrier(self.kernel, self._packed[0], self._packed[1], within_inames=[])
 
@@ -277,25 +293,35 @@ class _Packing:
                 full = walk.substitute(part.condition, {inner: size - 1})
                 if full != part.condition and isinstance(full, ex.ExpressionNode):
                     self.kernel = index_set_split(self.kernel, full)
-                return
+                    return
 
     def _in_order(self) -> None:
         """Nest the loops, and say which are parallel, unrolled or vectors."""
-        names = self._names
-        self._nest("left_tile", "left_block", "left_depth", "left_near")
-        self._nest("right_tile", "right_block", "right_depth", "right_near")
+        names, parts, by = self._names, self._part, self._by
+        for like in ("left", "right"):
+            self._nest(*[name for name in names if name.startswith(f"{like}_")])
         order = [
-            *("rows", "columns", "panel", "tile_begin", "row_begin", "column_begin", "block"),
-            *("tile", "lane", "row_clear", "part_clear", "near", "row", "part"),
-            *("row_flush", "part_flush", "tile_store", "row_store"),
-            *("part_store", "lane_store"),
+            *("rows", "columns", "panel"),
+            *self._named("tile", "row", "column", *parts, suffix="begin"),
+            *("block", "tile", "lane"),
+            *self._named("row", *parts, "part", suffix="clear"),
+            *("near", *by, "row", *parts, "part"),
+            *self._named("row", *parts, "part", suffix="flush"),
+            *self._named("tile", "row", "part", "lane", *parts, suffix="store"),
         ]
         self._nest(*order)
-        unrolled = ("row", "part", "row_clear", "part_clear", "row_flush", "part_flush")
-        tags = {names[what]: UnrollTag() for what in unrolled}
+        unrolled = [
+            f"{what}{s}" for what in ("row", *parts, "part") for s in ("", "_clear", "_flush")
+        ]
+        unrolled += [*by, *(f"{what}_store" for what in parts)]
+        unrolled += [name for name in names if name.endswith(("_by", "_part_of_sum"))]
         if not self._product.is_transposed:
-            tags[names["left_near"]] = UnrollTag()
-        for what in ("left_tile", "right_tile", "rows"):
+            unrolled.append("left_row")
+        tags: dict[str, InameTag] = {names[what]: UnrollTag() for what in unrolled}
+        for what in ("left_tile", "right_panel", "rows"):
             tags[names[what]] = GroupTag(0)
-        tags[names["columns"]] = GroupTag(1)
-        self.kernel = tag_inames(self.kernel, {**tags, names["lane"]: VectorTag()})
+        tags |= {names["columns"]: GroupTag(1), names["lane"]: VectorTag()}
+        self.kernel = tag_inames(self.kernel, tags)
+
+    def _named(self, *loops: str, suffix: str) -> list[str]:
+        return [f"{what}_{suffix}" for what in loops]
