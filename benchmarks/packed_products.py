@@ -21,7 +21,7 @@ import numpy as np
 import polygen as pg
 
 SIZES = (256, 257, 509, 512, 1009, 1024, 2039, 2048)
-TYPES = ("float32", "float64")
+TYPES = ("float32", "float64", "complex64", "complex128")
 _ENOUGH = 1e9  # products that are timed at least
 _FEWEST = 5  # calls
 _PAUSE = 0.3  # seconds
@@ -43,6 +43,8 @@ def timed(run: Any, n: int, dtype: str, *, is_transposed: bool, clock: Any) -> t
     """Return the least seconds of a call, and of NumPy's."""
     rng = np.random.default_rng(n)
     a, b = (rng.random((n, n)).astype(dtype) for _ in range(2))
+    if a.dtype.kind == "c":
+        a, b = ((x + 1j * rng.random((n, n))).astype(dtype) for x in (a, b))
     c, d = np.zeros_like(a), np.zeros_like(a)
     left = a.T if is_transposed else a
     calls: list[Callable[[], Any]] = [
@@ -59,7 +61,7 @@ def timed(run: Any, n: int, dtype: str, *, is_transposed: bool, clock: Any) -> t
                 call()
                 best[which] = min(best[which], clock() - start)
     error = np.abs(c - d).max() / n
-    if error > 1e-6 * (1 if dtype == "float32" else 1e-8):
+    if error > 1e-6 * (1 if dtype in ("float32", "complex64") else 1e-8):
         raise SystemExit(f"{dtype} {n}: the results differ by {error}")
     return best[0], best[1]
 
@@ -86,7 +88,8 @@ def main() -> None:
             for n in given.sizes:
                 ours, theirs = timed(run, n, dtype, is_transposed=is_transposed, clock=clock)
                 times = f"{1e3 * ours:9.2f} ms {1e3 * theirs:9.2f} ms {ours / theirs:5.2f}"
-                print(f"{n:6} {times} {2e-9 * n**3 / ours:5.0f} GFlop/s")
+                flops = n**3 * (8 if dtype.startswith("complex") else 2)
+                print(f"{n:6} {times} {1e-9 * flops / ours:5.0f} GFlop/s")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -30,6 +31,7 @@ from polygen.ir.tags import GroupTag, InameTag, UnrollTag, VectorTag
 from polygen.transforms.arrays.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
+from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 from polygen.transforms.copies.precompute import precompute
 from polygen.transforms.inames.duplicate_inames import duplicate_inames
 from polygen.transforms.inames.prioritize_loops import prioritize_loops
@@ -115,7 +117,16 @@ class Blocks:
 
 def packed(kernel: Kernel, product: Product, blocks: Blocks) -> Kernel:
     """Return the kernel with a product of packed matrices."""
-    return _Packing(_with_own_loops(kernel, product), product, blocks).kernel
+    kernel = _with_shared_result(_with_own_loops(kernel, product), product)
+    return _Packing(kernel, product, blocks).kernel
+
+
+def _with_shared_result(kernel: Kernel, product: Product) -> Kernel:
+    """Return the kernel in which all threads share the result of a product."""
+    (name,) = kernel.instruction(product.insn).written_names
+    if kernel.address_space(name) is AddressSpace.GLOBAL:
+        return kernel
+    return set_temporary_address_space(kernel, name, "global")
 
 
 def _with_own_loops(kernel: Kernel, product: Product) -> Kernel:
@@ -142,7 +153,8 @@ class _Packing:
     def __init__(self, kernel: Kernel, product: Product, blocks: Blocks) -> None:
         self.kernel, self._product, self._blocks = kernel, product, blocks
         self._names = dict(zip(("part_of_sum", "by"), product.parts, strict=False))
-        self._part, self._by = (("part_of_sum",), ("by",)) if product.parts else ((), ())
+        self._part = tuple(self._names)[:1]  # loops over parts of results, and of factors, if any
+        self._by = tuple(self._names)[1:]
         self._packed: list[str] = []
         # What decides that the order of loops does not matter, takes longer than to say it.
         loops = (product.rows, product.columns, *product.parts[:1], product.depth)
@@ -207,7 +219,7 @@ class _Packing:
     def _with_sums_kept(self) -> None:
         """Keep the sums of all tiles of a panel, and those of one tile in registers."""
         parts, product = self._part, self._product
-        loops = [self._names[what] for what in ("tile", "row", "column", *parts)]
+        loops = [self._names[what] for what in ("tile", "row", *parts, "column")]
         inner = ("tile", "row", "column", *parts, "block", "near", *self._by)
         self._nest("rows", "columns", "panel", *inner)
         self.kernel = privatize_temporaries_with_inames(self.kernel, loops, [self._total])
@@ -302,7 +314,7 @@ class _Packing:
             self._nest(*[name for name in names if name.startswith(f"{like}_")])
         order = [
             *("rows", "columns", "panel"),
-            *self._named("tile", "row", "column", *parts, suffix="begin"),
+            *self._named("tile", "row", *parts, "column", suffix="begin"),
             *("block", "tile", "lane"),
             *self._named("row", *parts, "part", suffix="clear"),
             *("near", *by, "row", *parts, "part"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import NotAProduct, NotPaddable, UnknownInstruction
+from polygen.errors import NotAProduct, NotPaddable, Reassociated, UnknownInstruction
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
@@ -41,7 +41,8 @@ def arguments(sizes: Sequence[int], dtype: str) -> dict[str, Any]:
     n, m, d = sizes
     rng = np.random.default_rng(sum(sizes))
     shapes = {"a": (n, d), "b": (d, m), "c": (n, m)}
-    return {name: rng.integers(-9, 9, size=s).astype(dtype) for name, s in shapes.items()}
+    factor = 1 + 2j if dtype.startswith("complex") else 1
+    return {n: (factor * rng.integers(-9, 9, size=s)).astype(dtype) for n, s in shapes.items()}
 
 
 def test_sizes() -> None:
@@ -69,13 +70,13 @@ def check_forms(
 
 def test_types_and_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     _, swapped, updated, *_ = FORMS
-    cases = [(swapped, "float32", 64), (updated, "float64", 32)]
+    cases = [(swapped, "float32", 64), (updated, "float64", 32), (updated, "complex64", 64)]
     check_forms(cases, monkeypatch, (13, 55, 200))
 
 
 @pytest.mark.more
 def test_all_types_and_forms(monkeypatch: pytest.MonkeyPatch) -> None:
-    types = ("float32", "float64", "int64")
+    types = ("float32", "float64", "int64", "complex64", "complex128")
     cases = [(text, dtype, size) for text in FORMS for dtype in types for size in (16, 32, 64)]
     check_forms(cases, monkeypatch, (201, 55, 100))
     check_forms(cases, monkeypatch, (7, 497, 3))
@@ -92,6 +93,57 @@ def test_layouts(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = run_together([(knl, passed)], "c", monkeypatch, ())
     assert found is not None
     np.testing.assert_array_equal(found["c"], given["a"] @ given["b"])
+
+
+LAYOUTS = ("a[i,k]*b[j,k]", "a[k,i]*b[k,j]", "a[k,i]*b[j,k]", "b[j,k]*a[k,i]")
+
+
+def check_transposed(texts: Sequence[str], dtype: str, patch: pytest.MonkeyPatch) -> None:
+    """Compare products of transposed matrices with NumPy."""
+    given = arguments((25, 37, 400), dtype)
+    kernels: list[tuple[Kernel, dict[str, Any]]] = []
+    for text in texts:
+        knl = pg.pack_product(product(f"c[i,j] = sum(k, {text})  {{id=c}}", dtype), "c")
+        a = given["a"] if "a[i,k]" in text else given["a"].T.copy()
+        b = given["b"] if "b[k,j]" in text else given["b"].T.copy()
+        kernels.append((knl, {"a": a, "b": b, "c": np.zeros_like(given["c"])}))
+    results = run_together(kernels, "c", patch, ())
+    for text, found in zip(texts, results, strict=True):
+        assert found is not None
+        np.testing.assert_array_equal(found["c"], given["a"] @ given["b"], err_msg=text)
+
+
+def test_both_transposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_transposed(LAYOUTS[2:3], "float32", monkeypatch)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_transposed(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_transposed(LAYOUTS, dtype, monkeypatch)
+
+
+def test_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer of a network: a product, and what is done with each of its elements."""
+    text = """
+        <> t[i,j] = sum(k, a[i,k]*b[k,j])  {id=c}
+        e[i,j] = max(0, t[i,j] + f[j])  {dep=c}
+        """
+    domain = "{ [i,j,k]: 0<=i<20 and 0<=j<30 and 0<=k<40 }"
+    knl = pg.add_dtypes(made(domain, text, target="c"), {"f": "float64"})
+    knl = pg.pack_product(pg.add_dtypes(knl, dict.fromkeys("ab", "float64")), "c")
+    given = arguments((20, 30, 40), "float64")
+    call = {"a": given["a"], "b": given["b"], "f": np.arange(30.0) - 15, "e": np.zeros((20, 30))}
+    (found,) = run_together([(knl, call)], "c", monkeypatch, ())
+    assert found is not None
+    expected = np.maximum(0, given["a"] @ given["b"] + call["f"])
+    np.testing.assert_array_equal(found["e"], expected)
+
+
+def test_sums_that_keep_their_order() -> None:
+    knl = pg.set_options(product(dtype="complex64"), allow_reassociation=False)
+    with pytest.raises(Reassociated, match="the sum of 'c' otherwise"):
+        pg.pack_product(knl, "c")
 
 
 @pytest.mark.more
@@ -137,12 +189,8 @@ def test_a_product_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_made() -> None:
     """Copies and blocks are on threads; the sums of a tile take 24 of 32 registers."""
     knl = pg.pack_product(product(), "c", vector_bytes=64)
-    assert [i for i, tag in knl.tags.items() if isinstance(tag, GroupTag)] == [
-        "left_tile",
-        "right_tile",
-        "i_rows",
-        "j_columns",
-    ]
+    groups = {i for i, tag in knl.tags.items() if isinstance(tag, GroupTag)}
+    assert groups == {"left_tile", "right_panel", "i_rows", "j_columns"}
     own = {
         t.name: t.shape for t in knl.temporaries if knl.address_space(t.name) != AddressSpace.GLOBAL
     }
@@ -173,7 +221,7 @@ def test_what_is_no_product(text: str, why: str) -> None:
 def test_other_refusals() -> None:
     with pytest.raises(UnknownInstruction):
         pg.pack_product(product(), "d")
-    for dtype in ("complex128", "int8", "float16"):
+    for dtype in ("int8", "float16"):
         with pytest.raises(NotAProduct, match="not of one type, which vectors may have"):
             pg.pack_product(product(dtype=dtype), "c")
     with pytest.raises(NotAProduct, match="loops that are tagged"):

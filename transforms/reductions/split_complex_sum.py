@@ -163,7 +163,7 @@ def _product_of_parts(product: ex.Product, part: str, by: str) -> Expression:
     return ex.Product((of_left, of_right))
 
 
-def _call(function: str, argument: Expression) -> Expression:
+def _call(function: str, argument: Expression) -> ex.Call:
     return ex.Call(ex.Variable(function), (argument,))
 
 
