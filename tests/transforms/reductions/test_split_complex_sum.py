@@ -42,7 +42,8 @@ def test_as_numpy(dtype: str) -> None:
 
 def test_what_is_made() -> None:
     """The instruction keeps its id, and text has the same kernel; rules are expanded."""
-    knl = pg.split_complex_sum(product(["f(x) := a[x,k]", "c[i] = sum(k, f(i)*b[k])  {id=c}"]), "c")
+    knl = product("f(x) := a[x,k]\nc[i] = sum(k, f(i)*b[k])  {id=c}")
+    knl = pg.split_complex_sum(knl, "c")
     assert list(knl.instructions_by_id) == ["c_parts", "c"]
     assert not knl.rules
     assert pg.parse_kernel(str(knl)) == knl
