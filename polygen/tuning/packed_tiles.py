@@ -183,9 +183,7 @@ class _Packing:
         inner = [near, *product.parts[1:]]
         self.kernel = split_reduction_inward(self.kernel, inner, product.sums)
         self._begin, self._flush = self._realized(product.sums)
-        self._clear, self._add = self._realized(self._flush)
         (self._total,) = self.kernel.instruction(self._flush).written_names
-        (self._sum,) = self.kernel.instruction(self._add).written_names
 
     def _realized(self, insn_id: str) -> tuple[str, str]:
         """Return what starts the sum of an instruction, and what updates it."""
@@ -231,11 +229,13 @@ class _Packing:
         self._split(self._names["column"], self._blocks.lanes, part, lane)
         inner = ("lane", "row", *parts, "part", "near", *self._by)
         self._nest("rows", "columns", "panel", "block", "tile", *inner)
-        own = [self._names[what] for what in ("row", *parts, "part", "lane")]
-        self.kernel = privatize_temporaries_with_inames(self.kernel, own, [self._sum])
-        for what, insn in (("clear", self._clear), ("flush", self._flush)):
-            self._copy(("row", *parts, "part"), [insn], what)
         self._with_whole_vectors_stored()
+        clear, add = self._realized(self._flush)
+        own = [self._names[what] for what in ("row", *parts, "part", "lane")]
+        kept = self.kernel.instruction(add).written_names
+        self.kernel = privatize_temporaries_with_inames(self.kernel, own, sorted(kept))
+        for what, insn in (("clear", clear), ("flush", self._flush)):
+            self._copy(("row", *parts, "part"), [insn], what)
 
     def _with_whole_vectors_stored(self) -> None:
         """Ask once for each vector of the result whether there is all of it."""
@@ -274,7 +274,7 @@ class _Packing:
             template = walk.substitute(node, new)
             assert isinstance(template, ex.ExpressionNode)
             rule = self.kernel.new_name(like)
-            self.kernel = extract_subst(self.kernel, rule, template, parameters, self._add)
+            self.kernel = extract_subst(self.kernel, rule, template, parameters, self._flush)
             self.kernel = precompute(
                 self.kernel,
                 rule,
@@ -290,7 +290,7 @@ class _Packing:
         self.kernel = add_barrier(self.kernel, self._packed[0], self._packed[1], within_inames=[])
 
     def _factors(self) -> tuple[Expression, Expression]:
-        (value,) = self.kernel.assignment(self._add).values
+        (value,) = self.kernel.assignment(self._flush).values
         factors = next(
             node.children
             for node in walk.subexpressions(value)
