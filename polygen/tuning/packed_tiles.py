@@ -213,6 +213,9 @@ class _Packing:
             old = self._names[tile]
             outer = self._name(block, old.replace(tile, block))
             self._split(old, length, outer, self._name(tile, f"{old}_near"))
+        # As long as there are few instructions, that takes the least time to prove.
+        groups = {self._names["rows"]: GroupTag(0), self._names["columns"]: GroupTag(1)}
+        self.kernel = tag_inames(self.kernel, groups)
 
     def _with_sums_kept(self) -> None:
         """Keep the sums of all tiles of a panel, and those of one tile in registers."""
@@ -330,9 +333,8 @@ class _Packing:
         if not self._product.is_transposed:
             unrolled.append("left_row")
         tags: dict[str, InameTag] = {names[what]: UnrollTag() for what in unrolled}
-        for what in ("left_tile", "right_panel", "rows"):
-            tags[names[what]] = GroupTag(0)
-        tags |= {names["columns"]: GroupTag(1), names["lane"]: VectorTag()}
+        tags |= {names["left_tile"]: GroupTag(0), names["right_panel"]: GroupTag(0)}
+        tags[names["lane"]] = VectorTag()
         self.kernel = tag_inames(self.kernel, tags)
 
     def _named(self, *loops: str, suffix: str) -> list[str]:
