@@ -52,8 +52,11 @@ def timed(run: Any, n: int, dtype: str, *, is_transposed: bool, clock: Any) -> t
         lambda: np.matmul(left, b, out=d),
     ]
     best = [float("inf")] * 2
-    several, pause = (1, 0.0) if clock is time.thread_time else (_FEWEST, _PAUSE)
-    for _ in range(max(_FEWEST, int(_ENOUGH / n**3 / several))):
+    calls_of_all = max(_FEWEST, int(_ENOUGH / n**3))
+    turns, several, pause = calls_of_all, 1, 0.0
+    if clock is not time.thread_time:
+        turns, several, pause = _FEWEST, max(_FEWEST, calls_of_all), _PAUSE
+    for _ in range(turns):
         for which, call in enumerate(calls):
             time.sleep(pause)
             for _ in range(several):
