@@ -152,7 +152,8 @@ class _Packing:
 
     def __init__(self, kernel: Kernel, product: Product, blocks: Blocks) -> None:
         self.kernel, self._product, self._blocks = kernel, product, blocks
-        self._names = dict(zip(("part_of_sum", "by"), product.parts, strict=False))
+        self._names: dict[str, str] = {}
+        self._names |= zip(("part_of_sum", "by"), product.parts, strict=False)
         self._part = tuple(self._names)[:1]  # loops over parts of results, and of factors, if any
         self._by = tuple(self._names)[1:]
         self._packed: list[str] = []
