@@ -241,6 +241,7 @@ from polygen.transforms.reductions.propagate_reduction import (
 from polygen.transforms.reductions.reduce_in_parts import reduce_in_parts as reduce_in_parts
 from polygen.transforms.reductions.reduce_online import reduce_online as reduce_online
 from polygen.transforms.reductions.split_argmax import split_argmax as split_argmax
+from polygen.transforms.reductions.split_complex_sum import split_complex_sum as split_complex_sum
 from polygen.transforms.reductions.split_reduction_inward import (
     split_reduction_inward as split_reduction_inward,
 )
@@ -458,6 +459,7 @@ __all__ = [
     "skew",
     "split_argmax",
     "split_array_dim",
+    "split_complex_sum",
     "split_iname",
     "split_reduction_inward",
     "split_reduction_outward",
