@@ -76,7 +76,13 @@ class Case:
         return self.prepare(found)
 
     def check(
-        self, knl: Kernel, dtype: Any, sizes: tuple[int, int, int], order: Any = np.copy
+        self,
+        knl: Kernel,
+        dtype: Any,
+        sizes: tuple[int, int, int],
+        order: Any = np.copy,
+        target: str = "c",
+        move: Callable[[Any], Any] = lambda x: x,
     ) -> None:
         """Run a kernel, and compare what it writes with what NumPy computes.
 
@@ -85,6 +91,8 @@ class Case:
             dtype: the type of the arrays.
             sizes: m, n and k.
             order: makes of an array one that lies in memory in some way.
+            target: where it runs.
+            move: makes of an array one that is there; it may be NumPy's, which calls copy.
         """
         arrays = self.arrays(dtype, sizes)
         wanted = self.expected({name: x.copy() for name, x in arrays.items()})
@@ -94,7 +102,11 @@ class Case:
         passed |= {n: typed(v) for n, v in numbers.items() if f"={n}" in self.text}
         known = dict(zip("mnk", sizes, strict=True))
         passed |= {n: v for n, v in known.items() if n in knl.variables}
-        knl.executor("c")(**passed)
+        there = {n: move(x) if n in arrays else x for n, x in passed.items()}
+        knl.executor(target)(**there)
+        for name in wanted:
+            found = there[name]
+            passed[name] = found.get() if hasattr(found, "get") else found
         tolerance = 2e-4 if np.dtype(dtype).itemsize in (4,) or dtype == np.complex64 else 1e-11
         for name, values in wanted.items():
             np.testing.assert_allclose(

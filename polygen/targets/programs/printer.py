@@ -109,16 +109,19 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         functions = tuple([device_function(launch, program, target) for launch in launches])
         for launch, function in zip(launches, functions, strict=True):
             groups = program.options.resident_groups
+            if function.calls_library:
+                continue
             head = target.function_head(local_size_of(launch), groups)
             printer.kernel(launch, head, waits=function.waits)
-    libraries = program.libraries
+    libraries = program.libraries if target.runs_host else ()  # else the host calls them
     called = [_called(function, target, expressions) for function in program.functions]
     called += [_library_call(n, f, printer, expressions) for n, f in enumerate(libraries, 1)]
     begin = [*_registered(program, target), *library_beginning(libraries)]
     if program.options.contract == "off":
         begin.insert(0, target.type_lines["uncontracted"])
     lines, helpers = _preamble(target, expressions)
-    texts = [*helpers, *library_helpers(program), *called, *printer.functions]
+    called_libraries = library_helpers(program) if target.runs_host else []
+    texts = [*helpers, *called_libraries, *called, *printer.functions]
     if target.math_of_vectors is not None:
         lines += target.math_of_vectors(texts)
     source = "\n\n".join([*begin, *lines, *texts]) + "\n"
