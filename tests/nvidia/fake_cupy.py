@@ -21,7 +21,10 @@ BLAS, SOLVER = 1001, 1002  # handles
 
 
 class Array(np.ndarray[Any, Any]):
-    """CuPy's array: it says where it is."""
+    """CuPy's array: it says where it is, and is made of a place in memory."""
+
+    def __new__(cls, shape: Any, dtype: Any, place: int, strides: Any) -> Any:
+        return at(place, shape, dtype, strides).view(cls)
 
     @property
     def data(self) -> Any:
@@ -89,7 +92,7 @@ class FakeCuPy:
             setattr(cupy, name, _as_cupy(getattr(np, name)))
         cupy.tri = lambda n, dtype: np.tri(n, dtype=dtype).view(Array)  # type: ignore[attr-defined]
         cupy.fft = np.fft  # type: ignore[attr-defined]
-        cupy.ndarray = _array  # type: ignore[attr-defined]
+        cupy.ndarray = Array  # type: ignore[attr-defined]
         cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
             UnownedMemory=lambda ptr, size, owner, device: ptr,
             MemoryPointer=lambda memory, offset: memory + offset,
@@ -244,10 +247,6 @@ class FakeCuPy:
 
 def _as_cupy(function: Any) -> Any:
     return lambda *args, **more: np.asarray(function(*args, **more)).view(Array)
-
-
-def _array(shape: Any, dtype: Any, place: int, strides: Any) -> Any:
-    return at(place, shape, dtype, strides).view(Array)
 
 
 def _add(out: Any, value: Any, beta: Any) -> None:

@@ -22,7 +22,7 @@ _SIDES = {"L": 0, "R": 1}
 _DIAGONALS = {"N": 0, "U": 1}
 
 
-class Refused(Exception):  # noqa: N818  (no error that users see)
+class Refused(Exception):
     """A call of a library is not possible: why, and what is said of that."""
 
     def __init__(self, why: int, info: int = 0) -> None:
@@ -228,12 +228,12 @@ def _syrk(g: Given) -> None:
     )
 
 
-def _flipped(said: str, is_other: bool, letters: str) -> str:  # noqa: FBT001
+def _flipped(said: str, is_other: bool, letters: str) -> str:
     """Return a letter, or of two letters the other one."""
     return letters[1 - letters.index(said)] if is_other else said
 
 
-def _half(uplo: str, by_rows: bool) -> int:  # noqa: FBT001
+def _half(uplo: str, by_rows: bool) -> int:
     """Return what a library is told of a half."""
     return _HALVES[_flipped(uplo, by_rows, "LU")]
 
