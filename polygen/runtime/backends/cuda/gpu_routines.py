@@ -56,6 +56,7 @@ class Given:
         sizes: the sizes, by name.
         numbers: those that the call gives, by name.
         arrays: the arrays, by name.
+        begins: for results that begin as an operand, that one: they may be one array.
         failing: notes a place where cuSOLVER says that it failed, and what that means.
     """
 
@@ -66,6 +67,7 @@ class Given:
     sizes: Mapping[str, int]
     numbers: Mapping[str, Any]
     arrays: Mapping[str, Operand]
+    begins: Mapping[str, str]
     failing: Callable[[int, Any], None]
 
     @property
@@ -97,10 +99,10 @@ class Given:
         """Return an array as CuPy's."""
         return self.arrays[name].view(self.libraries.cupy)
 
-    def begin_with(self, operand: str, result: str) -> None:
-        """Copy an operand to the result that begins as it, if these are two."""
-        if operand in self.arrays:
-            self.view(result)[...] = self.view(operand)
+    def begin(self, result: str = "out") -> None:
+        """Copy to a result the operand that it begins as, if these are two."""
+        if self.begins[result] in self.arrays:
+            self.view(result)[...] = self.view(self.begins[result])
 
     def on_half(self, uplo: str, new: Any) -> None:
         """Put values on a half of the result."""
@@ -108,10 +110,10 @@ class Given:
         half = cupy.tri(len(out), dtype=bool)
         out[...] = cupy.where(half if uplo == "L" else half.T, new, out)
 
-    def start_half(self, operand: str, uplo: str) -> None:
-        """Copy half of an operand to the result, if these are two."""
-        if operand in self.arrays:
-            self.on_half(uplo, self.view(operand))
+    def begin_half(self, uplo: str) -> None:
+        """Copy to half of the result the operand that it begins as, if these are two."""
+        if self.begins["out"] in self.arrays:
+            self.on_half(uplo, self.view(self.begins["out"]))
 
     def scaled(self) -> Any:
         """Return beta times what the result begins with; 0 if nothing is added."""
@@ -167,18 +169,18 @@ def _products(
 
 
 def _gemm(g: Given) -> None:
-    g.begin_with("c", "out")
+    g.begin()
     if g.sizes["k"] <= 0:  # then libraries differ in what they look at
         g.view("out")[...] = g.scaled()
     if min(g.sizes[n] for n in "mnk") <= 0:
         return
     ops = g.options["trans_a"], g.options["trans_b"]
-    arrays = [g.arrays[name] for name in ("a", "b", "out")]
-    _products(g, ops, *arrays, g.number("alpha", 1), g.number("beta", 0))
+    a, b, out = (g.arrays[name] for name in ("a", "b", "out"))
+    _products(g, ops, a, b, out, g.number("alpha", 1), g.number("beta", 0))
 
 
 def _gemv(g: Given) -> None:
-    g.begin_with("y", "out")
+    g.begin()
     a, x, y, op = g.arrays["a"], g.arrays["x"], g.arrays["out"], g.options["trans"]
     (count,), (inner,) = y.shape, x.shape
     if inner <= 0:
@@ -209,7 +211,7 @@ def _gemv(g: Given) -> None:
 
 def _syrk(g: Given) -> None:
     uplo, op = g.options["uplo"], g.options["trans"].replace("C", "T")
-    g.start_half("c", uplo)
+    g.begin_half(uplo)
     if g.sizes["k"] <= 0:
         g.on_half(uplo, g.scaled())
     if min(g.sizes[n] for n in "nk") <= 0:
@@ -244,7 +246,7 @@ def _herk(g: Given) -> None:
         _syrk(g)
         return
     cupy, uplo = g.libraries.cupy, g.options["uplo"]
-    g.start_half("c", uplo)
+    g.begin_half(uplo)
     n, k = g.sizes["n"], g.sizes["k"]
     if n <= 0:
         return
@@ -271,7 +273,7 @@ def _hermitian(g: Given, a: Operand, op: str) -> Any:
 
 
 def _trsm(g: Given) -> None:
-    g.begin_with("b", "out")
+    g.begin()
     if min(g.sizes[n] for n in "mn" if n in g.sizes) <= 0:
         return
     a, x = g.arrays["a"], g.arrays["out"]
@@ -301,7 +303,7 @@ def _trsm(g: Given) -> None:
 
 def _potrf(g: Given) -> None:
     uplo, n = g.options["uplo"], g.sizes["n"]
-    g.start_half("a", uplo)
+    g.begin_half(uplo)
     if n <= 0:
         return
     out, cupy = g.arrays["out"], g.libraries.cupy
@@ -317,7 +319,7 @@ def _potrf(g: Given) -> None:
 
 def _factors(g: Given) -> tuple[Any, Any] | None:
     """Factor the result, by columns; return that with the pivots, counted from 1."""
-    g.begin_with("a", "out")
+    g.begin()
     n, cupy = g.sizes["n"], g.libraries.cupy
     if n <= 0:
         return None
@@ -340,7 +342,7 @@ def _getrf(g: Given) -> None:
 
 
 def _gesv(g: Given) -> None:
-    g.begin_with("b", "x")
+    g.begin("x")
     found, n, cupy = _factors(g), g.sizes["n"], g.libraries.cupy
     m = g.sizes.get("m", 1)
     if found is None or m <= 0:

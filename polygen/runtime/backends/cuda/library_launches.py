@@ -275,6 +275,7 @@ class _Values:
             sizes,
             {name: numbers[name] for name in form.numbers},
             arrays,
+            routine.begins,
             failing,
         )
 
@@ -288,15 +289,18 @@ class _Values:
         dtype = parameter.dtype
         assert dtype is not None
         (place,) = map(self.number, ex.index_of(node) or (0,))
-        strides = tuple(
-            [
-                int(numbers[t.stride.name] if isinstance(t.stride, ex.Variable) else t.stride)
-                for t in parameter.dim_tags or ()
-                if isinstance(t, Strided)
-            ]
-        )
+        tags = [tag for tag in parameter.dim_tags or () if isinstance(tag, Strided)]
+        strides = tuple([_stride(tag, numbers) for tag in tags])
         address = self._address(ex.name_of(node)) + int(place) * dtype.itemsize
         return Operand(address, tuple(shape), strides, dtype)
+
+
+def _stride(tag: Strided, numbers: Mapping[str, Any]) -> int:
+    """Return a stride: a number, or what is given for one."""
+    if isinstance(tag.stride, ex.Variable):
+        return int(numbers[tag.stride.name])
+    assert isinstance(tag.stride, int)
+    return tag.stride
 
 
 def _read(argument: ValueArg, program: LoopProgram, at: int) -> Any:
@@ -304,6 +308,5 @@ def _read(argument: ValueArg, program: LoopProgram, at: int) -> Any:
     dtype = argument.dtype
     assert dtype is not None
     stored = np.dtype(np.float32) if dtype.name == "float16" else dtype
-    memory = (ctypes.c_char * stored.itemsize).from_address(at)
-    found = np.frombuffer(memory, stored)[0].astype(dtype)
+    found = np.frombuffer(ctypes.string_at(at, stored.itemsize), stored)[0].astype(dtype)
     return found if isinstance(program.dtypes.get(argument.name), np.dtype) else int(found)
