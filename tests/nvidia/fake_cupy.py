@@ -97,6 +97,7 @@ class FakeCuPy:
             UnownedMemory=lambda ptr, size, owner, device: ptr,
             MemoryPointer=lambda memory, offset: memory + offset,
             Device=lambda: SimpleNamespace(id=0, cublas_handle=BLAS, cusolver_handle=SOLVER),
+            get_current_stream=lambda: SimpleNamespace(ptr=self.stream),
             Stream=SimpleNamespace(from_external=self._external),
         )
         for module in (blas, solver):

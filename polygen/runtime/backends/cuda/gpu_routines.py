@@ -118,7 +118,7 @@ class Given:
     def scaled(self) -> Any:
         """Return beta times what the result begins with; 0 if nothing is added."""
         beta = self.number("beta", 0)
-        return beta * self.view("out") if beta else self.dtype.type(0)
+        return self.view("out") * beta if beta else self.dtype.type(0)
 
 
 def run_routine(routine: str, given: Given) -> None:
@@ -251,9 +251,9 @@ def _herk(g: Given) -> None:
     if n <= 0:
         return
     alpha = g.number("alpha", 1)
-    new = g.scaled() + cupy.zeros((n, n), g.dtype)
+    new = cupy.zeros((n, n), g.dtype) + g.scaled()
     if k > 0:
-        new = new + alpha * _hermitian(g, g.arrays["a"], g.options["trans"])
+        new = new + _hermitian(g, g.arrays["a"], g.options["trans"]) * alpha
     diagonal = cupy.eye(n, dtype=bool)
     g.on_half(uplo, cupy.where(diagonal, new.real, new))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -195,7 +195,8 @@ def _form(function: LibraryFunction) -> Form:
 def _on_stream(libraries: Libraries, stream: int) -> Generator[int]:
     """Make a stream CuPy's current one, and cuBLAS's; yield the handle of cuBLAS."""
     cupy, cublas = libraries.cupy, libraries.cublas
-    with stream_of_cupy(stream):
+    is_current = int(cupy.cuda.get_current_stream().ptr) == stream
+    with nullcontext() if is_current else stream_of_cupy(stream):
         handle = cupy.cuda.Device().cublas_handle
         mode = cublas.getPointerMode(handle)
         cublas.setStream(handle, stream)

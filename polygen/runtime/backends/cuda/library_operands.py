@@ -34,10 +34,12 @@ class Operand:
     def view(self, cupy: Any) -> Any:
         """Return the array as CuPy's."""
         size = self.dtype.itemsize
-        # Nobody looks at how many bytes there are: elements may lie before the first one.
-        memory = cupy.cuda.UnownedMemory(self.address, size, None, cupy.cuda.Device().id)
-        place = cupy.cuda.MemoryPointer(memory, 0)
         strides = tuple([stride * size for stride in self.strides])
+        spans = [max(0, n - 1) * stride for n, stride in zip(self.shape, strides, strict=True)]
+        low, high = sum(s for s in spans if s < 0), sum(s for s in spans if s > 0)
+        device = cupy.cuda.Device().id
+        memory = cupy.cuda.UnownedMemory(self.address + low, high - low + size, None, device)
+        place = cupy.cuda.MemoryPointer(memory, -low)
         return cupy.ndarray(self.shape, self.dtype, place, strides)
 
 
