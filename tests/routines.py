@@ -194,7 +194,8 @@ def _herk(uplo: str, trans: str, rest: str = "") -> Case:
         start = x["d"] if rest.startswith(", d") else x["c"]
         factor = 0.5 if "beta=be" in rest else 1 if rest.startswith(", d") else 0
         new = product + (factor * start if factor else 0)
-        np.fill_diagonal(new, np.diag(new).real)
+        diagonal: Any = np.diag(new)
+        np.fill_diagonal(new, diagonal.real)
         return {"c": _half(uplo, new, x["c"])}
 
     shapes = {"a": "n, k" if trans == "N" else "k, n", "c": "n, n"}

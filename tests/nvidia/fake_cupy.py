@@ -94,8 +94,8 @@ class FakeCuPy:
         cupy.fft = np.fft  # type: ignore[attr-defined]
         cupy.ndarray = Array  # type: ignore[attr-defined]
         cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
-            UnownedMemory=lambda ptr, size, owner, device: ptr,
-            MemoryPointer=lambda memory, offset: memory + offset,
+            UnownedMemory=_memory,
+            MemoryPointer=_pointer,
             Device=lambda: SimpleNamespace(id=0, cublas_handle=BLAS, cusolver_handle=SOLVER),
             get_current_stream=lambda: SimpleNamespace(ptr=self.stream),
             Stream=SimpleNamespace(from_external=self._external),
@@ -177,7 +177,7 @@ class FakeCuPy:
     ) -> None:
         alpha, a, lda, b, ldb = rest
         order = m if side == 0 else n
-        whole = np.where(_half(order, uplo), _matrix(a, order, order, lda, t), 0)
+        whole: Any = np.where(_half(order, uplo), _matrix(a, order, order, lda, t), 0)
         if diag:
             np.fill_diagonal(whole, 1)
         known, taken = _matrix(b, m, n, ldb, t), _taken(whole, op)
@@ -198,7 +198,7 @@ class FakeCuPy:
     ) -> None:
         matrix, half = _matrix(a, n, n, lda, t), _half(n, uplo)
         at(space, (size,), t)[...] = 7
-        lower = np.where(half, matrix, 0)
+        lower: Any = np.where(half, matrix, 0)
         lower = lower.conj().T if uplo else lower
         whole = lower + np.tril(lower, -1).conj().T
         for count in range(1, n + 1):
@@ -246,8 +246,23 @@ class FakeCuPy:
         at(info, (1,), np.int32)[0] = 0
 
 
+def _memory(ptr: int, size: int, owner: Any, device: int) -> int:
+    assert size > 0
+    assert owner is None
+    assert device == 0
+    return ptr
+
+
+def _pointer(memory: int, offset: int) -> int:
+    return memory + offset
+
+
 def _as_cupy(function: Any) -> Any:
-    return lambda *args, **more: np.asarray(function(*args, **more)).view(Array)
+    def call(*arguments: Any, **more: Any) -> Any:
+        found: Any = np.asarray(function(*arguments, **more))
+        return found.view(Array)
+
+    return call
 
 
 def _add(out: Any, value: Any, beta: Any) -> None:

@@ -35,9 +35,9 @@ def cupy(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuPy
     fake = FakeCuPy()
     for name, module in fake.modules().items():
         monkeypatch.setitem(sys.modules, name, module)
-    library_launches._loaded.cache_clear()
+    library_launches.loaded_libraries.cache_clear()
     yield fake
-    library_launches._loaded.cache_clear()
+    library_launches.loaded_libraries.cache_clear()
     assert fake.stream == 0  # which was current before
     assert fake.mode == 1  # what users set, is set again
 
@@ -182,7 +182,7 @@ def test_layouts_that_are_refused() -> None:
     with pytest.raises(LibraryLayout, match="its result"):
         run(a=Foreign(a), b=Foreign(a), c=Foreign(apart))
     for orders in ("CFC", "FCC", "CCF", "FFC"):  # those that lie otherwise are transposed
-        x = [np.array(np.random.default_rng(3).random((3, 3)), order=o) for o in orders]  # type: ignore[call-overload]
+        x: list[Any] = [np.array(np.random.default_rng(3).random((3, 3)), order=o) for o in orders]  # type: ignore[call-overload]
         run(a=Foreign(x[0]), b=Foreign(x[1]), c=Foreign(x[2]))
         np.testing.assert_allclose(x[2], x[0] @ x[1], rtol=1e-14)
 
@@ -211,7 +211,7 @@ def test_profiles_see_calls(host: HostDriver) -> None:
 
 def test_without_cupy(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = dict.fromkeys(("cupy", "cupy_backends.cuda.libs.cublas"))
-    library_launches._loaded.cache_clear()
+    library_launches.loaded_libraries.cache_clear()
     with mock.patch.dict(sys.modules, hidden), pytest.raises(NoLibrary, match="CuPy") as caught:
         powers().executor("cuda")(a=Foreign(np.eye(3)), x=Foreign(np.ones(3)), T=1)
     assert "pip install 'cupy-cuda13x[ctk]'" in str(caught.value.remedy)

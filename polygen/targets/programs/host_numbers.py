@@ -151,6 +151,7 @@ class _Numbers:
         self._values, self._element = values, element
 
     def of(self, node: Any) -> Any:
+        """Return the value of an expression."""
         if isinstance(node, ex.Variable):
             known = node.name in self._values
             return self._values[node.name] if known else self._element(node.name, 0)
@@ -160,7 +161,8 @@ class _Numbers:
         if isinstance(node, ex.Call):
             dtype = _conversion(node)
             assert dtype is not None
-            return np.asarray(self.of(node.parameters[0])).astype(dtype)[()]
+            value: Any = np.asarray(self.of(node.parameters[0]))
+            return value.astype(dtype)[()]
         rule = _RULES.get(type(node))
         return node if rule is None else rule(self.of, node)
 

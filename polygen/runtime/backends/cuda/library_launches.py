@@ -38,7 +38,7 @@ def libraries() -> Libraries:
         NoLibrary: if CuPy is not installed, or finds no cuBLAS or cuSOLVER.
     """
     try:
-        return _loaded()
+        return loaded_libraries()
     except ImportError as error:
         raise NoLibrary(
             "a kernel that calls BLAS or LAPACK on CUDA takes them from cuBLAS and cuSOLVER, "
@@ -50,7 +50,8 @@ def libraries() -> Libraries:
 
 
 @cache
-def _loaded() -> Libraries:
+def loaded_libraries() -> Libraries:
+    """Import CuPy's modules."""
     blas, solver = (f"cupy_backends.cuda.libs.{n}" for n in ("cublas", "cusolver"))
     return Libraries(import_module("cupy"), import_module(blas), import_module(solver))
 
