@@ -84,7 +84,7 @@ def test_what_fails() -> None:
     found: Any = solve(a=cupy.asarray([[0.0, 1], [2, 1]]), b=cupy.eye(2))[1]
     _, b, p = found
     np.testing.assert_array_equal(p.get(), [1, 1])
-    np.testing.assert_allclose(b.get(), [[-0.5, 0.5], [1, 0]], atol=1e-15)
+    np.testing.assert_allclose(b.get(), np.array([[-0.5, 0.5], [1, 0]]), atol=1e-15)
 
 
 def test_graphs_of_users_are_refused() -> None:

@@ -7,7 +7,7 @@ them: they check sizes and leading dimensions as these do, and on which stream t
 from __future__ import annotations
 
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -177,7 +177,7 @@ class FakeCuPy:
     ) -> None:
         alpha, a, lda, b, ldb = rest
         order = m if side == 0 else n
-        whole: Any = np.where(_half(order, uplo), _matrix(a, order, order, lda, t), 0)
+        whole = _only(_half(order, uplo), _matrix(a, order, order, lda, t))
         if diag:
             np.fill_diagonal(whole, 1)
         known, taken = _matrix(b, m, n, ldb, t), _taken(whole, op)
@@ -185,7 +185,7 @@ class FakeCuPy:
         if side == 0:
             known[...] = np.linalg.solve(taken, right)
         else:
-            known[...] = np.linalg.solve(taken.T, right.T).T
+            known.T[...] = np.linalg.solve(taken.T, right.T)
 
     # --- cuSOLVER
 
@@ -198,7 +198,7 @@ class FakeCuPy:
     ) -> None:
         matrix, half = _matrix(a, n, n, lda, t), _half(n, uplo)
         at(space, (size,), t)[...] = 7
-        lower: Any = np.where(half, matrix, 0)
+        lower = _only(half, matrix)
         lower = lower.conj().T if uplo else lower
         whole = lower + np.tril(lower, -1).conj().T
         for count in range(1, n + 1):
@@ -207,7 +207,7 @@ class FakeCuPy:
             except np.linalg.LinAlgError:
                 at(info, (1,), np.int32)[0] = count
                 return
-        factor = np.linalg.cholesky(whole)
+        factor = cast("Any", np.linalg.cholesky(whole))
         matrix[half] = (factor.conj().T if uplo else factor)[half]
         at(info, (1,), np.int32)[0] = 0
 
@@ -240,10 +240,16 @@ class FakeCuPy:
         factors, known = _matrix(a, n, n, lda, t), _matrix(b, n, count, ldb, t)
         for k, row in enumerate(at(pivots, (n,), np.int32) - 1):
             known[[k, row]] = known[[row, k]]
-        if np.all(np.diag(factors)):
+        if all(factors[k, k] != 0 for k in range(n)):
             lower = np.tril(factors, -1) + np.eye(n, dtype=t)
-            known[...] = np.linalg.solve(np.triu(factors), np.linalg.solve(lower, known))
+            first: Any = np.linalg.solve(lower, known)
+            known[...] = np.linalg.solve(np.triu(factors), cast("Any", first))
         at(info, (1,), np.int32)[0] = 0
+
+
+def _only(half: Any, matrix: Any) -> Any:
+    """Return a matrix with 0 outside of a half."""
+    return np.where(half, matrix, 0)
 
 
 def _memory(ptr: int, size: int, owner: Any, device: int) -> int:

@@ -161,10 +161,15 @@ class _Numbers:
         if isinstance(node, ex.Call):
             dtype = _conversion(node)
             assert dtype is not None
-            value: Any = np.asarray(self.of(node.parameters[0]))
-            return value.astype(dtype)[()]
+            (given,) = _parts(node)
+            value: Any = self.of(given)
+            return _as_type(value, dtype)
         rule = _RULES.get(type(node))
         return node if rule is None else rule(self.of, node)
+
+
+def _as_type(value: Any, dtype: DType) -> Any:
+    return np.array([value]).astype(dtype)[0]
 
 
 _Of = Callable[[Any], Any]
