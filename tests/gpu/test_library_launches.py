@@ -24,7 +24,7 @@ def test_values(case: Case) -> None:
     for dtype, sizes in itertools.product(types, SIZES):
         case.check(case.kernel, dtype, sizes, target="cuda", move=cupy.asarray)
     for dtype, order in itertools.product(types, (padded("C"), padded("F"), np.asfortranarray)):
-        case.check(case.kernel, dtype, (30, 40, 50), order, target="cuda")
+        case.check(case.kernel, dtype, (30, 40, 50), order, target="cuda", move=cupy.asarray)
 
 
 def expected(a: Any, x: Any, steps: int) -> Any:

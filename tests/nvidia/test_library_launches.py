@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -63,7 +64,7 @@ def check(number: int, every: Any) -> None:
     for sizes in every:
         case.check(case.kernel, dtype_of(number), sizes, target="cuda")
     orders = [padded("C"), padded("F"), np.asfortranarray]
-    case.check(case.kernel, dtype_of(number), (3, 4, 5), orders[number % 3], target="cuda")
+    case.check(case.kernel, dtype_of(number), (3, 4, 5), orders[number % 3], "cuda", Foreign)
 
 
 @pytest.mark.more
@@ -73,7 +74,21 @@ def test_all_values(case: Any) -> None:
     for dtype in TYPES[1::2] if case.routine == "fft" else TYPES:
         for sizes in ((2, 5, 3), (0, 2, 1), (3, 1, 1)):
             for order in (np.copy, padded("C"), padded("F")):
-                case.check(case.kernel, dtype, sizes, order, target="cuda")
+                case.check(case.kernel, dtype, sizes, order, "cuda", Foreign)
+
+
+@pytest.mark.usefixtures("cupy")
+@pytest.mark.parametrize("first", ["C", "F"])
+def test_arrays_that_lie_otherwise(first: str) -> None:
+    """Of the arrays of a call, every other one lies by columns."""
+    for case in CASES[::2]:
+        orders = itertools.cycle(first + ("F" if first == "C" else "C"))
+        dtype = np.complex128 if case.routine in ("fft", "herk") else np.float64
+
+        def order(x: Any, orders: Iterator[str] = orders) -> Any:
+            return padded(next(orders))(x)
+
+        case.check(case.kernel, dtype, (3, 4, 5), order, target="cuda", move=Foreign)
 
 
 POWER = """
