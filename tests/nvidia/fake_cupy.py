@@ -242,8 +242,8 @@ class FakeCuPy:
             known[[k, row]] = known[[row, k]]
         if all(factors[k, k] != 0 for k in range(n)):
             lower = np.tril(factors, -1) + np.eye(n, dtype=t)
-            first: Any = np.linalg.solve(lower, known)
-            known[...] = np.linalg.solve(np.triu(factors), cast("Any", first))
+            known[...] = cast("Any", np.linalg.solve(lower, known))
+            known[...] = cast("Any", np.linalg.solve(np.triu(factors), known))
         at(info, (1,), np.int32)[0] = 0
 
 

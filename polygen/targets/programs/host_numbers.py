@@ -161,9 +161,7 @@ class _Numbers:
         if isinstance(node, ex.Call):
             dtype = _conversion(node)
             assert dtype is not None
-            (given,) = _parts(node)
-            value: Any = self.of(given)
-            return _as_type(value, dtype)
+            return _as_type(*map(self.of, _parts(node)), dtype)
         rule = _RULES.get(type(node))
         return node if rule is None else rule(self.of, node)
 
