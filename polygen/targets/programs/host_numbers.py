@@ -150,7 +150,7 @@ class _Numbers:
     def __init__(self, values: Mapping[str, Any], element: Element) -> None:
         self._values, self._element = values, element
 
-    def of(self, node: Any) -> Any:
+    def of(self, node: Expression) -> Any:
         """Return the value of an expression."""
         if isinstance(node, ex.Variable):
             known = node.name in self._values
@@ -161,13 +161,10 @@ class _Numbers:
         if isinstance(node, ex.Call):
             dtype = _conversion(node)
             assert dtype is not None
-            return _as_type(*map(self.of, _parts(node)), dtype)
+            (value,) = [self.of(part) for part in _parts(node)]
+            return np.array([value]).astype(dtype)[0]
         rule = _RULES.get(type(node))
         return node if rule is None else rule(self.of, node)
-
-
-def _as_type(value: Any, dtype: DType) -> Any:
-    return np.array([value]).astype(dtype)[0]
 
 
 _Of = Callable[[Any], Any]
