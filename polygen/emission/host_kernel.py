@@ -224,6 +224,15 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
 
 
 def _check_libraries(kernel: Kernel, program: Program) -> None:
+    if program.loop_program.libraries and not program.target.runs_host:
+        routine = program.loop_program.libraries[0].routine
+        raise CannotEmit(
+            f"kernel '{kernel.name}' calls {routine} between launches, and files for target "
+            f"'{program.target.name}' call no libraries",
+            where=kernel.location,
+            remedy="emit it for C, call the kernel from Python, or make loops of it: "
+            f"inline_callable_kernel(kernel, '{routine}')",
+        )
     for function in program.loop_program.libraries:
         if function.routine in IN_PYTHON:
             raise CannotEmit(

@@ -288,7 +288,7 @@ class Kernel(Offering, InNotebook):
         In the tree there is a node wherever work items wait; at some, a launch ends.
         """
         found: tuple[Kernel, tuple[Any, ...], Mapping[str, str]]
-        found = slot("launches")(self.expanded)
+        found = slot("launches")(self)
         return found
 
     @property
