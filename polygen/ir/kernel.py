@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
@@ -135,9 +135,19 @@ class Kernel(Offering, InNotebook):
         for name, sources in _FOLLOWS_FROM.items():
             if name in own and all(own[source] is others[source] for source in sources):
                 others[name] = own[name]
-                if DOUBT.share:
-                    find = vars(Kernel)[name].func
-                    DOUBT.check((find,), own[name], partial(find, new))
+                self._doubt(new, name)
+        if "numbers_of_loops" in own and self.instructions is not new.instructions:
+            numbers = _patched(self.numbers_of_loops, self.instructions, new.instructions)
+            if numbers is not None:
+                others["numbers_of_loops"] = numbers
+                self._doubt(new, "numbers_of_loops")
+
+    @staticmethod
+    def _doubt(kernel: Kernel, name: str) -> None:
+        """Find a property that was handed on again, by chance, and compare."""
+        if DOUBT.share:
+            find = vars(Kernel)[name].func
+            DOUBT.check((find,), kernel.__dict__[name], partial(find, kernel))
 
     def __hash__(self) -> int:
         return self._hash
@@ -304,6 +314,21 @@ class Kernel(Offering, InNotebook):
         loops, numbers = self.numbers_of_loops, self.numbers_of_instructions
         found = {number for iname in inames for number in loops.get(iname, ())}
         return sorted(found.union([numbers[insn_id] for insn_id in ids]))
+
+    def in_nests(self, inames: Iterable[str], ids: Iterable[str] = ()) -> list[int]:
+        """Return the numbers of instructions as `in_loops` does, and of what shares their loops.
+
+        Directly or by way of others: no other instruction is in a loop of theirs.
+        """
+        names, ids = frozenset(inames), tuple(ids)
+        found: list[int] = []
+        while True:
+            known = len(found)
+            found = self.in_loops(names, ids)
+            if len(found) == known:
+                return found
+            insns = [self.instructions[number] for number in found]
+            names = names.union(*[i.within_inames | i.reduction_inames for i in insns])
 
     @cached_property
     def has_invocations(self) -> bool:
@@ -497,3 +522,26 @@ _FOLLOWS_FROM: Mapping[str, tuple[str, ...]] = {
     "numbers_of_domains": ("domains",),
     "rules": ("substitutions",),
 }
+
+_FEW = 4  # a part of the instructions: of fewer, another index is made of the old one
+
+
+def _patched(
+    index: Mapping[str, tuple[int, ...]], olds: Sequence[Instruction], news: Sequence[Instruction]
+) -> Mapping[str, tuple[int, ...]] | None:
+    """Return `Kernel.numbers_of_loops` for instructions of which few are others; else None."""
+    if len(olds) != len(news):
+        return None
+    others = [n for n, (a, b) in enumerate(zip(olds, news, strict=True)) if a is not b]
+    if _FEW * len(others) > len(news):
+        return None
+    new = dict(index)
+    for number in others:
+        before, after = (i.within_inames | i.reduction_inames for i in (olds[number], news[number]))
+        for iname in before - after:
+            new[iname] = tuple([n for n in new[iname] if n != number])
+            if not new[iname]:
+                del new[iname]
+        for iname in after - before:
+            new[iname] = tuple(sorted((*new.get(iname, ()), number)))
+    return new

@@ -75,19 +75,11 @@ def _touched(old: Kernel, changes: KernelChanges, instances: InstanceMap) -> lis
 
     None if these are so many that nothing is gained.
     """
-    changed = {before.id: after for before, after in changes.instructions}
-    ids = changed.keys() | instances.by_instruction.keys()
-    inames = changes.inames.union(instances.values)
-    found: list[int] = []
-    while True:
-        known = len(found)
-        found = old.in_loops(inames, ids)
-        if 2 * len(found) > len(old.instructions):
-            return None
-        if len(found) == known:
-            return found
-        olds = [old.instructions[number] for number in found]
-        inames = inames.union(*map(_inames, (*olds, *changed.values())))
+    afters = [after for _, after in changes.instructions]
+    ids = {*(insn.id for insn in afters), *instances.by_instruction}
+    inames = changes.inames.union(instances.values, *map(_inames, afters))
+    found = old.in_nests(inames, ids)
+    return found if 2 * len(found) <= len(old.instructions) else None
 
 
 def _inames(insn: Instruction) -> frozenset[str]:
