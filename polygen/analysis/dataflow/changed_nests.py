@@ -27,6 +27,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.kernel_changes import KernelChanges, kernel_changes
 
 FEWEST = 6  # instructions of which it pays to look at a part
+LARGEST = 0.5  # of the instructions, in a part
 _Nests: TypeAlias = tuple[Kernel, Kernel]
 
 
@@ -79,7 +80,7 @@ def _touched(old: Kernel, changes: KernelChanges, instances: InstanceMap) -> lis
     ids = {*(insn.id for insn in afters), *instances.by_instruction}
     inames = changes.inames.union(instances.values, *map(_inames, afters))
     found = old.in_nests(inames, ids)
-    return found if 2 * len(found) <= len(old.instructions) else None
+    return found if len(found) <= LARGEST * len(old.instructions) else None
 
 
 def _inames(insn: Instruction) -> frozenset[str]:
