@@ -169,11 +169,13 @@ def test_only_the_copies_of_a_variable_change() -> None:
     """Who has a copy changes, and no loop does: i was on one axis, and is on another."""
     knl = pg.make_kernel(
         "{ [k,i]: 0<=k<4 and 0<=i<16 }",
-        "t[i] = a[k,i] {id=store}\nb[k,i] = t[i] {dep=store}",
-        [
-            pg.TemporaryVariable("t", shape=(16,), address_space=pg.AddressSpace.LOCAL),
-            "...",
-        ],
+        """
+        t[0] = a[k,0]    {id=first}
+        t[i] = a[k,i]    {id=store, dep=first}
+        b[k,i] = t[i]    {dep=store}
+        """,
+        [pg.TemporaryVariable("t", shape=(16,), address_space=pg.AddressSpace.LOCAL), "..."],
     )
     knl = pg.tag_inames(knl, {"i": "l.0"})
+    # Each group writes the element that it reads, in each iteration.
     assert str(pg.tag_inames(knl, {"i": "g.0"}, force=True).tags["i"]) == "g.0"
