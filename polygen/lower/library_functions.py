@@ -37,8 +37,9 @@ def library_functions(kernel: Kernel) -> tuple[LibraryFunction, ...]:
 
 def number_type(routine: str, element_type: DType) -> DType:
     """Return the type of the numbers of a routine, such as ``alpha``."""
-    has_real = ROUTINES[routine].has_real_numbers
-    return np.zeros((), element_type).real.dtype if has_real else element_type
+    if ROUTINES[routine].has_real_numbers and element_type.kind == "c":
+        return np.dtype(f"f{element_type.itemsize // 2}")
+    return element_type
 
 
 def checked_library_call(kernel: Kernel, typed: Kernel, call: LibraryCall) -> DType:
