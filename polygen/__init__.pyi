@@ -94,7 +94,7 @@ from polygen.ir.kernel import Kernel as Kernel
 from polygen.ir.kernel import Step as Step
 from polygen.ir.layout import auto as auto
 from polygen.ir.library_call import LibraryCall as LibraryCall
-from polygen.language.builder import Builder as Builder
+from polygen.language.builder.builder import Builder as Builder
 from polygen.language.copy_kernel import make_copy_kernel as make_copy_kernel
 from polygen.language.einsum import make_einsum as make_einsum
 from polygen.language.make_kernel import make_function as make_function
@@ -241,6 +241,7 @@ from polygen.transforms.reductions.propagate_reduction import (
 from polygen.transforms.reductions.reduce_in_parts import reduce_in_parts as reduce_in_parts
 from polygen.transforms.reductions.reduce_online import reduce_online as reduce_online
 from polygen.transforms.reductions.split_argmax import split_argmax as split_argmax
+from polygen.transforms.reductions.split_complex_sum import split_complex_sum as split_complex_sum
 from polygen.transforms.reductions.split_reduction_inward import (
     split_reduction_inward as split_reduction_inward,
 )
@@ -459,6 +460,7 @@ __all__ = [
     "skew",
     "split_argmax",
     "split_array_dim",
+    "split_complex_sum",
     "split_iname",
     "split_reduction_inward",
     "split_reduction_outward",

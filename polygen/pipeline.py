@@ -23,12 +23,15 @@ from polygen.language.programs import TranslationUnit
 from polygen.lower.extrema import with_candidates
 from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
-from polygen.lower.program import LoopProgram
+from polygen.lower.program import Call, LoopProgram
 from polygen.lower.sizes import without_size_arguments
 from polygen.lower.table_elements import with_table_elements
 from polygen.lower.wraps import without_wraps
 from polygen.targets.languages.registry import get_target
 from polygen.targets.languages.target import Target
+from polygen.targets.programs.host_numbers import check_call_of_library
+from polygen.targets.programs.launches import calls_library, launches_of
+from polygen.targets.programs.nodes import all_nodes
 from polygen.targets.programs.printer import print_program
 from polygen.targets.programs.program import Program
 from polygen.validation.validate import validate
@@ -109,6 +112,7 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
     if proofs_are_on():
         validate(kernel, program)
     warn_of_unused_inames(given)
+    _check_calls_of_libraries(kernel, program, target)
     program = with_candidates(with_table_elements(program), kernel)
     in_loops = _model(target) is Model.LOOPS
     program = without_wraps(program, kernel, apart=in_loops)
@@ -158,6 +162,22 @@ def _check_no_library(kernel: Kernel, target: Target) -> None:
             remedy=f"run it on C: kernel.executor('c'); or make loops of it: "
             f"inline_callable_kernel(kernel, '{routine}')",
         )
+
+
+def _check_calls_of_libraries(kernel: Kernel, program: LoopProgram, target: Target) -> None:
+    """Check that the host can make the calls that stand between launches on a grid.
+
+    Raises:
+        LibraryNotPossible: if it cannot.
+    """
+    if target.runs_host or not program.libraries:
+        return
+    for launch in launches_of(program.host):
+        if calls_library(launch, program):
+            ids = (n.insn_id for n in all_nodes(launch.body) if isinstance(n, Call))
+            insn = kernel.instructions_by_id[next(ids)]
+            where = {"where": insn.location, "excerpt": excerpt(kernel, insn.id)}
+            check_call_of_library(launch, where)
 
 
 def _model(target: Target) -> Model:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 
 from polygen.analysis.access.data_conditions import with_cases
 from polygen.analysis.access.instance_map import UNMOVED, InstanceMap
 from polygen.analysis.access.possible_claims import sufficient_claims
+from polygen.analysis.dataflow.changed_nests import changed_nests
 from polygen.analysis.dataflow.liveness import live_variables
-from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
+from polygen.analysis.dataflow.permitted_executions import is_permitted, why_none_is_permitted
 from polygen.analysis.integers.proving import MOST_FOR_CLAIMS, limited, limited_attempt
+from polygen.analysis.order.ignored_priorities import ignores_no_priority
 from polygen.analysis.order.loop_tree import loops_outside
 from polygen.analysis.order.reduction_statements import shares_reduction_loops
 from polygen.analysis.rearrangement.legality import UNORDERED, Violation, violation
@@ -33,6 +36,7 @@ from polygen.analysis.values.sound_accesses import (
     unchanged,
 )
 from polygen.analysis.values.unaffected_variables import Settled
+from polygen.analysis.wellformed.access_order import has_one_nest
 from polygen.analysis.wellformed.array_bounds import check_bounds
 from polygen.analysis.wellformed.check import (
     check_permitted,
@@ -58,6 +62,8 @@ from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
+from polygen.ir.recomputed import DOUBT
+from polygen.ir.remembered import tell
 from polygen.refusals import (
     add_claims,
     refuse_flow,
@@ -125,15 +131,56 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
     new = result.kernel
     if _nothing_moved(old, new):
         return
+    if _is_proved_by_nests(step, old, new, result.instances):
+        if DOUBT.share:
+            whole = partial(_prove, step, old, new, result.instances)
+            DOUBT.check((_is_proved_by_nests, step), None, whole)
+    else:
+        _prove_whole(step, old, new, result.instances)
+    if keeps_sound(old, new):
+        note_sound(new)
+
+
+def _prove_whole(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
     try:
-        _prove(step, old, new, result.instances)
+        _prove(step, old, new, instances)
     except NewObligation:  # no claim says anything of bounds
         raise
     except CannotProve as error:
-        add_claims(error, _sufficient(step, old, new, result.instances))
+        add_claims(error, _sufficient(step, old, new, instances))
         raise
-    if keeps_sound(old, new):
-        note_sound(new)
+
+
+def _is_proved_by_nests(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> bool:
+    """Tell whether the nests that a step changed show that it keeps the order of instances.
+
+    Nothing is refused here: what is not proved so is looked at as a whole.
+    """
+    if not is_permitted(old):
+        return False
+    try:
+        with _limited(step, new):
+            nests = changed_nests(old, new, instances)
+            if nests is None or not _keeps_order(*nests, instances):
+                return False
+    except UserError:
+        return False
+    for holds in (is_permitted, has_one_nest, ignores_no_priority):
+        if holds(old) and holds(nests[1]):
+            tell(new, holds, result=True)
+    return True
+
+
+def _keeps_order(old: Kernel, new: Kernel, instances: InstanceMap) -> bool:
+    """Tell whether two kernels have the same instances, in the same order where that matters."""
+    if _other_interface(old, new, instances) or not_affine(new, instances):
+        return False
+    if _leaves_nests_open(old, new) or shares_reduction_loops(old) or shares_reduction_loops(new):
+        return False
+    if difference(old, new, instances) is not None or violation(old, new, instances) is not None:
+        return False
+    rounding = not new.options.allow_reassociation
+    return reordered(old, new, instances, rounding=rounding) is None
 
 
 def is_proved(old: Kernel, new: Kernel) -> bool:
@@ -289,12 +336,7 @@ def _prove_first(step: str, old: Kernel, new: Kernel, instances: InstanceMap) ->
 
 def _check_nests(step: str, old: Kernel, new: Kernel) -> None:
     """Check that nothing depends on which of two loops is outside, if a step leaves that open."""
-    before, after = loops_outside(old), loops_outside(new)
-    if before == after or not any(
-        a in after and a not in after[b] and b not in after[a] and _are_nested(new, a, b)
-        for b in before.keys() & after.keys()
-        for a in before[b]
-    ):
+    if not _leaves_nests_open(old, new):
         return
     _check_start(step, old)
     rest = _left_to_hold(new, NOTHING)
@@ -303,6 +345,16 @@ def _check_nests(step: str, old: Kernel, new: Kernel) -> None:
     known = obligations(old)
     added = (Added(o) for o in rest if o.kind == ORDERED and o not in known)
     _check_added(step, new, next(added, None))
+
+
+def _leaves_nests_open(old: Kernel, new: Kernel) -> bool:
+    """Tell whether nothing decides any more which of two loops is outside."""
+    before, after = loops_outside(old), loops_outside(new)
+    return before != after and any(
+        a in after and a not in after[b] and b not in after[a] and _are_nested(new, a, b)
+        for b in before.keys() & after.keys()
+        for a in before[b]
+    )
 
 
 def _are_nested(kernel: Kernel, first: str, second: str) -> bool:

@@ -58,6 +58,10 @@ class Case:
         numbers = [pg.ValueArg(name) for name in ("al", "be") if f"={name}" in self.text]
         return kernel("{ : }", self.text, *data, *numbers)
 
+    def number_type(self, dtype: Any) -> np.dtype[Any]:
+        """Return the type of its numbers for arrays of a type."""
+        return np.zeros((), dtype).real.dtype if self.routine == "herk" else np.dtype(dtype)
+
     def arrays(self, dtype: Any, sizes: tuple[int, int, int], seed: int = 0) -> dict[str, Any]:
         """Return arguments of a type."""
         rng = np.random.default_rng(seed)
@@ -72,7 +76,13 @@ class Case:
         return self.prepare(found)
 
     def check(
-        self, knl: Kernel, dtype: Any, sizes: tuple[int, int, int], order: Any = np.copy
+        self,
+        knl: Kernel,
+        dtype: Any,
+        sizes: tuple[int, int, int],
+        order: Any = np.copy,
+        target: str = "c",
+        move: Callable[[Any], Any] = lambda x: x,
     ) -> None:
         """Run a kernel, and compare what it writes with what NumPy computes.
 
@@ -81,16 +91,22 @@ class Case:
             dtype: the type of the arrays.
             sizes: m, n and k.
             order: makes of an array one that lies in memory in some way.
+            target: where it runs.
+            move: makes of an array one that is there; it may be NumPy's, which calls copy.
         """
         arrays = self.arrays(dtype, sizes)
         wanted = self.expected({name: x.copy() for name, x in arrays.items()})
         passed = {name: order(x) for name, x in arrays.items()}
         numbers = {"al": 2, "be": 0.5}
-        typed = np.dtype(dtype).type
+        typed = self.number_type(dtype).type
         passed |= {n: typed(v) for n, v in numbers.items() if f"={n}" in self.text}
         known = dict(zip("mnk", sizes, strict=True))
         passed |= {n: v for n, v in known.items() if n in knl.variables}
-        knl.executor("c")(**passed)
+        there = {n: move(x) if n in arrays else x for n, x in passed.items()}
+        knl.executor(target)(**there)
+        for name in wanted:
+            if hasattr(there[name], "get"):
+                passed[name] = there[name].get()
         tolerance = 2e-4 if np.dtype(dtype).itemsize in (4,) or dtype == np.complex64 else 1e-11
         for name, values in wanted.items():
             np.testing.assert_allclose(
@@ -169,6 +185,24 @@ def _syrk(uplo: str, trans: str, rest: str = "") -> Case:
         shapes["d"] = "n, n"
     text = f'c = library("syrk", a{rest}, uplo="{uplo}", trans="{trans}")'
     return Case(text, shapes, expected)
+
+
+def _herk(uplo: str, trans: str, rest: str = "") -> Case:
+    def expected(x: dict[str, Any]) -> dict[str, Any]:
+        taken = _TAKEN[trans](x["a"])
+        product = (2 if "alpha=al" in rest else 1) * (taken @ taken.conj().T)
+        start = x["d"] if rest.startswith(", d") else x["c"]
+        factor = 0.5 if "beta=be" in rest else 1 if rest.startswith(", d") else 0
+        new = product + (factor * start if factor else 0)
+        diagonal: Any = np.diag(new)
+        np.fill_diagonal(new, diagonal.real)
+        return {"c": _half(uplo, new, x["c"])}
+
+    shapes = {"a": "n, k" if trans == "N" else "k, n", "c": "n, n"}
+    if rest.startswith(", d"):
+        shapes["d"] = "n, n"
+    text = f'c = library("herk", a{rest}, uplo="{uplo}", trans="{trans}")'
+    return Case(text, shapes, expected, is_complex=bool(rest))
 
 
 def _trsm(side: str, uplo: str, trans: str, diag: str, result: str = "b", rest: str = "") -> Case:
@@ -252,6 +286,11 @@ _SYRK = [
     _syrk("U", "N"),
     _syrk("L", "N", ", d"),
 ]
+_HERK = [
+    *(_herk(uplo, trans, ", alpha=al, beta=be") for uplo in "LU" for trans in "NC"),
+    _herk("U", "C"),
+    _herk("L", "N", ", d"),
+]
 _TRSM = [
     *(_trsm(side, uplo, t, "N") for side in "LR" for uplo in "LU" for t in "NTC"),
     _trsm("L", "L", "N", "U", rest=", alpha=al"),
@@ -270,4 +309,5 @@ CASES: list[Case] = [
     *_POTRF,
     *_LU,
     *map(_fft, ("forward", "inverse")),
+    *_HERK,
 ]

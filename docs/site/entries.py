@@ -50,6 +50,8 @@ def entry(group: Group, name: str) -> Iterator[str]:
             yield "   :members:\n   :undoc-members:"
         elif not issubclass(what, BaseException):
             yield "   :members:"
+            if _is_in_parts(what):
+                yield "   :inherited-members:"
         elif group.module == "polygen.errors":
             yield f"\n   `Example <../../errors.html#{name.lower()}>`__"
     elif callable(what) and not is_kind and hasattr(what, "__name__"):
@@ -151,6 +153,14 @@ def attributes(lines: list[str]) -> dict[str, list[str]]:
             name = item[1] if item else name
             found.setdefault(name, []).append(line)
     return found
+
+
+def _is_in_parts(what: type) -> bool:
+    """Tell whether bases have methods that users know as those of a class."""
+    found = (value for base in what.__mro__[1:] for value in vars(base).values())
+    return any(
+        str(getattr(value, "__qualname__", "")).startswith(f"{what.__name__}.") for value in found
+    )
 
 
 def with_inherited_attributes(what: type, lines: list[str]) -> list[str]:

@@ -41,7 +41,7 @@ class CodeGenerationResult:
     @property
     def device_programs(self) -> tuple[Any, ...]:
         """The functions that the host calls, each with a ``name``."""
-        return tuple(self.program.launches)
+        return _functions(self.program)
 
 
 @public
@@ -67,7 +67,7 @@ def generate_header(
 ) -> list[str]:
     """Return the declarations of the functions that the host calls."""
     program = codegen_result.program if codegen_result else pg.generate_code(kernel)
-    return [f"{_head(program, launch.name)};" for launch in program.launches]
+    return [f"{_head(program, launch.name)};" for launch in _functions(program)]
 
 
 @public
@@ -75,8 +75,13 @@ def generate_body(kernel: pg.Kernel | pg.TranslationUnit) -> str:
     """Return what stands between the braces of the first function that the host calls."""
     program = pg.generate_code(kernel)
     text = str(program)
-    start = text.index("{", text.index(_head(program, program.launches[0].name))) + 1
+    start = text.index("{", text.index(_head(program, _functions(program)[0].name))) + 1
     return text[start : text.index("\n}", start)].strip("\n")
+
+
+def _functions(program: Program) -> tuple[Any, ...]:
+    """Return the functions of the source that the host calls."""
+    return tuple([function for function in program.launches if not function.calls_library])
 
 
 def _head(program: Program, name: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar
+from polygen.ir import walk
 from polygen.ir.array import Argument, ValueArg
 from polygen.ir.dtype import dtype_name
 from polygen.ir.empty import NO_NAMES
@@ -16,10 +17,10 @@ from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
-from polygen.lower.program import HostLoop, HostNode
+from polygen.lower.program import ENDLESS, HostLoop, HostNode
 from polygen.targets.programs.program import DeviceFunction
 
-FORMAT = 1  # what docs/emitting.md describes
+FORMAT = 2  # what docs/emitting.md describes
 
 
 def description(kernel: HostKernel) -> str:
@@ -88,11 +89,13 @@ def _nodes(
 
 
 def _loop(kernel: HostKernel, loop: HostLoop, loops: frozenset[str]) -> dict[str, Any]:
+    runs = NO_NAMES if loop.runs is None else walk.free_variables(loop.runs)
     return {
         "loop": loop.iname,
         "from": show_expression(loop.lower),
-        "below": show_expression(loop.upper),
+        "below": None if loop.upper == ENDLESS else show_expression(loop.upper),
         "step": loop.step,
+        "while": [flag.name for flag in kernel.flags if flag.name in runs],
         "body": _nodes(kernel, loop.body, loops | {loop.iname}),
     }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from polygen.emission.c_text import number_type
 from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar
-from polygen.emission.templates import table
+from polygen.emission.templates import filled_lines, table
 from polygen.ir.array import ValueArg
 from polygen.lower.program import HostLoop
 from polygen.targets.programs.program import DeviceFunction
@@ -24,16 +24,38 @@ def device_table(kernel: HostKernel, memory: str) -> dict[str, Any]:
     scalars = {scalar.name for scalar in kernel.scalars}
     for row in (*values["passed"], *values["argument"]):
         row["handle"] = row["type"] if row["a"] in scalars else memory
-    given = [*(s.name for s in kernel.sizes), f"{kernel.name}_start_launch", "&pg_call"]
+    given = [*(s.name for s in kernel.sizes), f"{kernel.name}_start_launch"]
+    if kernel.flags:
+        given.append(f"{kernel.name}_ask_flag")
     values |= {
         "parameters": "".join(f",\n    {r['handle']} {r['a']}" for r in values["argument"]),
-        "launches_given": ", ".join(given),
+        "launches_given": ", ".join([*given, "&pg_call"]),
         "launch": [
             _launch(kernel, number, function, loops)
             for number, (function, loops) in enumerate(kernel.launches)
         ],
     }
     return values
+
+
+def asking(kernel: HostKernel, values: Mapping[str, Any]) -> list[str]:
+    """Return the function that reads a flag back; nothing if no loop on the host asks one.
+
+    Parameters:
+        kernel: the kernel.
+        values: what the function is filled from: `device_table`, ``status``, the type of a status,
+            and ``wrong``, the one of a number that no flag has.
+    """
+    if not kernel.flags:
+        return []
+    rows = [
+        {**row, "test": _HALF if flag.dtype.kind == "f" and flag.dtype.itemsize == 2 else _OTHER}
+        for row, flag in zip(values["flag"], kernel.flags, strict=True)
+    ]
+    return filled_lines("ask.h", {**values, "flag": rows})
+
+
+_HALF, _OTHER = "(pg_value & 0x7fff) != 0", "pg_value != 0"  # a half is its bits
 
 
 def _launch(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polygen.emission.device_calls import device_table
+from polygen.emission.device_calls import asking, device_table
 from polygen.emission.host_kernel import HostKernel
 from polygen.emission.main_program import main_program
 from polygen.emission.templates import filled
@@ -32,6 +32,12 @@ def _binding(kernel: HostKernel) -> str:
         # The variable of a loop on the host is a constant of the function's own.
         places = [f"{'(void *) ' * own}{place}" for place, _, own in launch["passed"]]
         launch["places"] = ", ".join([*places, "NULL"])
+    place = {
+        "status": "CUresult",
+        "queue": "pg_call->pg_stream",
+        "wrong": "CUDA_ERROR_INVALID_VALUE",
+    }
+    values["asking"] = asking(kernel, {**values, **place})
     values["wait"] = _WAIT if kernel.temporaries else ()
     return filled("cuda.h", values)
 

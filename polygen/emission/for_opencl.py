@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polygen.emission.c_text import quoted
-from polygen.emission.device_calls import device_table
+from polygen.emission.device_calls import asking, device_table
 from polygen.emission.host_kernel import HostKernel
 from polygen.emission.main_program import main_program
 from polygen.emission.templates import filled
@@ -42,5 +42,11 @@ def _binding(kernel: HostKernel) -> str:
             for index, (place, kind) in enumerate(sizes)
         ]
     values["options"] = quoted(" ".join(kernel.program.compiler_options))
+    place = {"status": "cl_int", "queue": "pg_call->pg_queue", "wrong": "CL_INVALID_VALUE"}
+    values["asking"] = asking(kernel, {**values, **place})
+    values["waits"] = _WAITS if kernel.flags else ""
     values["plain"] = int(needs_plain_code(loops))
     return filled("opencl.h", values)
+
+
+_WAITS = "  It waits for the device each time that it\n   asks whether a loop on the host goes on."

@@ -17,7 +17,7 @@ from polygen.ir import walk
 from polygen.ir.dtype import integer_limits
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
-from polygen.lower.program import HostLoop, HostNode, Launch
+from polygen.lower.program import ENDLESS, HostLoop, HostNode, Launch
 from polygen.targets.programs.program import DeviceFunction
 
 _MOST = 2**60  # what sizes of 64 bits have to be less than, so that sums of them do not overflow
@@ -189,18 +189,33 @@ def _geometry(kernel: HostKernel) -> list[str]:
     launches, nodes = kernel.launches, kernel.program.loop_program.host
     numbers = {function.name: n for n, (function, _) in enumerate(launches)}
     sizes = [size.name for size in kernel.sizes]
-    given = [f"int64_t {name}" for name in sizes]
+    given = [*(f"int64_t {name}" for name in sizes), f"{kernel.name}_start *pg_start"]
+    if kernel.flags:
+        given.append(f"{kernel.name}_ask *pg_ask")
     values = {
         **table(kernel),
         "count": len(launches),
         "launch": [{"function": name} for name in numbers],
         "grids": [line for launch in launches for line in _grid(kernel, *launch)],
-        "parameters": ", ".join([*given, f"{kernel.name}_start *pg_start", "void *pg_context"]),
+        "flags": _flags(kernel),
+        "about_flags": f"\n   {_ABOUT_FLAGS}" if kernel.flags else "",
+        "parameters": ", ".join([*given, "void *pg_context"]),
         "depth": max((len(loops) for _, loops in launches), default=0) + 1,
         "unused": _unused(sizes, _names_of_host(nodes, kernel)),
         "nodes": _nodes(kernel, nodes, numbers, ()),
     }
     return filled_lines("launches.h", values)
+
+
+_ABOUT_FLAGS = "Calls `ask` before iterations of loops that end where a flag is 0."
+
+
+def _flags(kernel: HostKernel) -> list[str]:
+    """Return what says which flags loops on the host ask, and how."""
+    if not kernel.flags:
+        return []
+    values = {**table(kernel), "flag_count": len(kernel.flags)}
+    return filled_lines("flags.h", values)
 
 
 def _launch_parameters(kernel: HostKernel, loops: Sequence[HostLoop]) -> list[str]:
@@ -247,10 +262,9 @@ def _nodes(
     indent = "    " * (len(loops) + 1)
     for node in nodes:
         if isinstance(node, HostLoop):
-            lower, upper, counter = in_c(node.lower), in_c(node.upper), node.iname
-            head = f"int64_t {counter} = {lower}; {counter} < {upper}; {counter} += {node.step}"
-            yield f"{indent}for ({head}) {{"
-            yield f"{indent}    pg_loops[{len(loops)}] = {counter};"
+            yield f"{indent}for ({_head(kernel, node)}) {{"
+            yield from _asking(kernel, node, f"{indent}    ")
+            yield f"{indent}    pg_loops[{len(loops)}] = {node.iname};"
             yield from _nodes(kernel, node.body, numbers, (*loops, node))
             yield f"{indent}}}"
             continue
@@ -261,3 +275,39 @@ def _nodes(
             "number": numbers[node.name],
         }
         yield from filled_lines("launch.h", values)
+
+
+def _head(kernel: HostKernel, loop: HostLoop) -> str:
+    """Return the head of a loop on the host, which may count the iterations."""
+    counter = loop.iname
+    first, next_ = f"{counter} = {in_c(loop.lower)}", f"{counter} += {loop.step}"
+    if loop.runs is not None and _check_every(kernel) > 1:
+        first, next_ = f"pg_turn_{counter} = 0, {first}", f"{next_}, ++pg_turn_{counter}"
+    goes_on = "" if loop.upper == ENDLESS else f" {counter} < {in_c(loop.upper)}"
+    return f"int64_t {first};{goes_on}; {next_}"
+
+
+def _asking(kernel: HostKernel, loop: HostLoop, indent: str) -> Iterator[str]:
+    """Yield what ends a loop on the host where one of its flags is 0."""
+    if loop.runs is None:
+        return
+    asked, every = walk.free_variables(loop.runs), _check_every(kernel)
+    flags = [number for number, flag in enumerate(kernel.flags) if flag.name in asked]
+    yield f"{indent}int pg_runs = 1;"
+    inner = indent
+    if every > 1:
+        yield f"{indent}if (pg_turn_{loop.iname} % {every} == 0) {{"
+        inner += "    "
+    for place, number in enumerate(flags):
+        call = f"pg_ask(pg_context, {number}, &pg_runs)"
+        yield f"{inner}pg_status = {f'pg_runs ? {call} : 0' if place else call};"
+        yield f"{inner}if (pg_status)"
+        yield f"{inner}    return pg_status;"
+    if every > 1:
+        yield f"{indent}}}"
+    yield f"{indent}if (!pg_runs)"
+    yield f"{indent}    break;"
+
+
+def _check_every(kernel: HostKernel) -> int:
+    return kernel.program.loop_program.options.check_every

@@ -169,6 +169,16 @@ class HostKernel:
         found = _launches(self.program.loop_program.host, ())
         return tuple([(functions[launch.name], loops) for launch, loops in found])
 
+    @property
+    def flags(self) -> tuple[HostArray, ...]:
+        """The temporaries that loops on the host ask: these end where one is 0."""
+        if self.program.target.runs_host:  # such loops are in the code itself
+            return ()
+        launches = _launches(self.program.loop_program.host, ())
+        runs = [loop.runs for _, loops in launches for loop in loops if loop.runs is not None]
+        asked = NO_NAMES.union(*map(walk.free_variables, runs))
+        return tuple([array for array in self.temporaries if array.name in asked])
+
 
 def _launches(
     nodes: tuple[HostNode, ...], loops: tuple[HostLoop, ...]
@@ -189,7 +199,6 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
     """
     index_dtype = _index_type(kernel)
     program = build_program(kernel, target, index_dtype)
-    _check_loops(kernel, program)
     _check_libraries(kernel, program)
     expanded = without_auto(kernel.expanded, index_dtype)
     dtypes = {a.name: a.dtype for a in program.arguments}
@@ -214,26 +223,16 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
     )
 
 
-def _check_loops(kernel: Kernel, program: Program) -> None:
-    """Check that no loop on a host ends where a flag is 0: files for hosts do not read it.
-
-    Raises:
-        CannotEmit: if one does.
-    """
-    if program.target.runs_host:  # such loops are in the code itself
-        return
-    for _, loops in _launches(program.loop_program.host, ()):
-        for loop in loops:
-            if loop.runs is not None:
-                raise CannotEmit(
-                    f"a condition ends the loop of '{loop.iname}' in kernel '{kernel.name}', which "
-                    "runs on the host, around launches; there are no files for hosts that ask it",
-                    where=kernel.location,
-                    remedy="emit it for C, or call the kernel from Python",
-                )
-
-
 def _check_libraries(kernel: Kernel, program: Program) -> None:
+    if program.loop_program.libraries and not program.target.runs_host:
+        routine = program.loop_program.libraries[0].routine
+        raise CannotEmit(
+            f"kernel '{kernel.name}' calls {routine} between launches, and files for target "
+            f"'{program.target.name}' call no libraries",
+            where=kernel.location,
+            remedy="emit it for C, call the kernel from Python, or make loops of it: "
+            f"inline_callable_kernel(kernel, '{routine}')",
+        )
     for function in program.loop_program.libraries:
         if function.routine in IN_PYTHON:
             raise CannotEmit(

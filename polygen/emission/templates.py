@@ -77,6 +77,7 @@ def table(kernel: HostKernel) -> dict[str, Any]:
         "written": [_row(array) for array in kernel.arrays if array.writes],
         "temporary": [*map(_row, kernel.temporaries)],
         "scalar": [*map(_row, kernel.scalars)],
+        "flag": [{**_row(flag), "number": n} for n, flag in enumerate(kernel.flags)],
     }
 
 

@@ -118,7 +118,11 @@ class KernelFault(LaunchFailed):
 
 
 class NoLibrary(UserError):
-    """A kernel calls BLAS or LAPACK, and SciPy, which has them, is not installed."""
+    """A kernel calls BLAS or LAPACK, and SciPy (on CUDA: CuPy), which has them, is missing."""
+
+
+class LibraryInGraph(UserError):
+    """A kernel that calls a library is called while a CUDA graph is made of its stream."""
 
 
 class LibraryLayout(UserError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -13,6 +13,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.layout import Auto, AxisTag, DimTags
 from polygen.ir.public import public_class
+from polygen.source import SourceLocation
 
 # What may be given for a shape, strides or a type where a variable is declared.  `make_kernel`
 # turns these into what the attributes below say, so that every kernel has only that.
@@ -92,6 +93,7 @@ class GlobalArg(_ByValue):
         alignment: a power of two: the memory that generated functions are passed begins at a
             multiple of so many bytes.  None for what the type of its elements needs.
         may_alias: whether it may overlap other arguments.
+        location: where the user declared it, if that is known; not part of its value.
 
     Where one is declared for `polygen.make_kernel`, the type may be anything that NumPy takes for
     one, and shape and strides a text such as ``"n, 2*m"``, a number, or a sequence of these:
@@ -110,6 +112,7 @@ class GlobalArg(_ByValue):
     order: str | None = None
     alignment: int | None = None
     may_alias: bool = False
+    location: SourceLocation | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     if TYPE_CHECKING:
 
@@ -125,6 +128,8 @@ class GlobalArg(_ByValue):
             order: str | None = None,
             alignment: int | None = None,
             may_alias: bool = False,
+            *,
+            location: SourceLocation | None = None,
         ) -> None: ...
 
 
@@ -162,14 +167,18 @@ class ValueArg(_ByValue):
     Attributes:
         name: how domains and instructions call it.
         dtype: its type; None until it is inferred: a size gets the type of the indices.
+        location: where the user declared it, if that is known; not part of its value.
     """
 
     name: str
     dtype: DType | None = None
+    location: SourceLocation | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     if TYPE_CHECKING:
 
-        def __init__(self, name: str, dtype: object = None) -> None: ...
+        def __init__(
+            self, name: str, dtype: object = None, *, location: SourceLocation | None = None
+        ) -> None: ...
 
 
 @public_class
@@ -195,6 +204,7 @@ class TemporaryVariable(_ByValue):
         shuffled: whether a local array, each element of which one work item writes, may be in
             these work items' registers, where others of their sub-group read it: on a target that
             has such reads, if all other accesses are such; else it is in local memory.
+        location: where the user declared it, if that is known; not part of its value.
 
     Where one is declared for `polygen.make_kernel`, type and shape are those of the initializer:
     ``TemporaryVariable("w", initializer=np.array([1.0, 2.0]), read_only=True)``.  If it is not
@@ -213,6 +223,7 @@ class TemporaryVariable(_ByValue):
     initializer: np.ndarray[Any, Any] | None = None
     read_only: bool = False
     shuffled: bool = False
+    location: SourceLocation | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     def as_argument(self) -> GlobalArg:
         """Return it as generated functions see one that is global: as an array that is passed."""
@@ -239,6 +250,8 @@ class TemporaryVariable(_ByValue):
             initializer: np.ndarray[Any, Any] | np.generic | None = None,
             read_only: bool = False,
             shuffled: bool = False,
+            *,
+            location: SourceLocation | None = None,
         ) -> None: ...
 
 

@@ -150,10 +150,10 @@ def _bfloat16() -> DType:
 def is_bfloat16(dtype: DType | None) -> bool:
     """Tell whether a type is bfloat16, the only one of ours that NumPy itself does not have.
 
-    NumPy's letter for it is ``V``, which other types of ml_dtypes have as well, some of eight bits:
-    with a second such type in `FACTS`, this has to ask for the name.
+    NumPy's letter for it is ``V``, as it is for other types of ml_dtypes, for records, and for
+    bytes without a type (``V2``).
     """
-    return dtype is not None and dtype.kind == "V" and dtype.fields is None
+    return dtype is not None and dtype.kind == "V" and dtype.name == "bfloat16"
 
 
 def of_scalar(name: str, dtype: DType | None) -> DType | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 from constantdict import constantdict
@@ -27,6 +28,7 @@ from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
 from polygen.ir.notes import Notes
 from polygen.ir.offered import Offering
 from polygen.ir.options import Options
+from polygen.ir.recomputed import DOUBT
 from polygen.ir.sizes import DerivedSize
 from polygen.ir.slots import slot
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
@@ -127,7 +129,28 @@ class Kernel(Offering, InNotebook):
                 changes[name] = constantdict(changes[name])
         new = changed(self, **changes)
         new.__dict__["facts"] = self.facts
+        self._hand_on(new)
         return new
+
+    def _hand_on(self, new: Kernel) -> None:
+        """Let a copy have the properties that follow from fields which it shares."""
+        own, others = self.__dict__, new.__dict__
+        for name, sources in _FOLLOWS_FROM.items():
+            if name in own and all(own[source] is others[source] for source in sources):
+                others[name] = own[name]
+                self._doubt(new, name)
+        if "numbers_of_loops" in own and self.instructions is not new.instructions:
+            numbers = _patched(self.numbers_of_loops, self.instructions, new.instructions)
+            if numbers is not None:
+                others["numbers_of_loops"] = numbers
+                self._doubt(new, "numbers_of_loops")
+
+    @staticmethod
+    def _doubt(kernel: Kernel, name: str) -> None:
+        """Find a property that was handed on again, by chance, and compare."""
+        if DOUBT.share:
+            find = vars(Kernel)[name].func
+            DOUBT.check((find,), kernel.__dict__[name], partial(find, kernel))
 
     def __hash__(self) -> int:
         return self._hash
@@ -265,6 +288,61 @@ class Kernel(Offering, InNotebook):
         calls = [insn for insn in self.instructions if isinstance(insn, KernelCall)]
         return tuple([call for call in calls if not call.parts])
 
+    @cached_property
+    def numbers_of_loops(self) -> Mapping[str, tuple[int, ...]]:
+        """For each iname, the numbers of the instructions that are within it or reduce over it."""
+        found: dict[str, list[int]] = {}
+        for number, insn in enumerate(self.instructions):
+            for iname in insn.within_inames | insn.reduction_inames:
+                found.setdefault(iname, []).append(number)
+        return {iname: tuple(numbers) for iname, numbers in found.items()}
+
+    @cached_property
+    def numbers_of_domains(self) -> Mapping[str, int]:
+        """For each iname, the number of its domain."""
+        return {i: number for number, domain in enumerate(self.domains) for i in domain.inames}
+
+    @cached_property
+    def numbers_of_instructions(self) -> Mapping[str, int]:
+        """For each id, the number of the instruction."""
+        return {insn.id: number for number, insn in enumerate(self.instructions)}
+
+    def in_loops(self, inames: Iterable[str], ids: Iterable[str] = ()) -> list[int]:
+        """Return the numbers of the instructions in loops of some inames, and of others.
+
+        Parameters:
+            inames: the inames; reductions over them count, too.
+            ids: the ids of the others.
+        """
+        loops, numbers = self.numbers_of_loops, self.numbers_of_instructions
+        found = {number for iname in inames for number in loops.get(iname, ())}
+        return sorted(found.union([numbers[insn_id] for insn_id in ids]))
+
+    def in_nests(self, inames: Iterable[str], ids: Iterable[str] = ()) -> list[int]:
+        """Return the numbers of instructions as `in_loops` does, and of what shares their loops.
+
+        Directly or by way of others: no other instruction is in a loop of theirs.
+        """
+        names, ids = frozenset(inames), tuple(ids)
+        found: list[int] = []
+        while True:
+            known = len(found)
+            found = self.in_loops(names, ids)
+            if len(found) == known:
+                return found
+            insns = [self.instructions[number] for number in found]
+            names = names.union(*[i.within_inames | i.reduction_inames for i in insns])
+
+    @cached_property
+    def has_invocations(self) -> bool:
+        """Whether an instruction invokes a rule."""
+        return any(insn.invocations for insn in self.instructions)
+
+    @cached_property
+    def has_plain_instructions(self) -> bool:
+        """Whether dependencies alone order the instructions: no groups, none on instances."""
+        return not any(i.groups or i.happens_after for i in self.instructions)
+
     @property
     def expanded(self) -> Kernel:
         """The kernel that this one stands for: without rules and calls; itself if it has none.
@@ -291,7 +369,7 @@ class Kernel(Offering, InNotebook):
         In the tree there is a node wherever work items wait; at some, a launch ends.
         """
         found: tuple[Kernel, tuple[Any, ...], Mapping[str, str]]
-        found = slot("launches")(self.expanded)
+        found = slot("launches")(self)
         return found
 
     @property
@@ -428,3 +506,45 @@ class Kernel(Offering, InNotebook):
             found: AddressSpace = slot("space")(self, name)
             return found
         return variable.address_space
+
+
+# Cached properties of a kernel, each with the fields that it follows from.
+_FOLLOWS_FROM: Mapping[str, tuple[str, ...]] = {
+    "inames": ("domains",),
+    "home_domains": ("domains",),
+    "variables": ("derived_sizes", "arguments", "temporaries"),
+    "parameters": ("derived_sizes", "arguments"),
+    "assignments": ("instructions",),
+    "instructions_by_id": ("instructions",),
+    "calls": ("instructions",),
+    "writers": ("instructions",),
+    "has_plain_instructions": ("instructions",),
+    "has_invocations": ("instructions",),
+    "numbers_of_loops": ("instructions",),
+    "numbers_of_instructions": ("instructions",),
+    "numbers_of_domains": ("domains",),
+    "rules": ("substitutions",),
+}
+
+_FEW = 4  # a part of the instructions: of fewer, another index is made of the old one
+
+
+def _patched(
+    index: Mapping[str, tuple[int, ...]], olds: Sequence[Instruction], news: Sequence[Instruction]
+) -> Mapping[str, tuple[int, ...]] | None:
+    """Return `Kernel.numbers_of_loops` for instructions of which few are others; else None."""
+    if len(olds) != len(news):
+        return None
+    others = [n for n, (a, b) in enumerate(zip(olds, news, strict=True)) if a is not b]
+    if _FEW * len(others) > len(news):
+        return None
+    new = dict(index)
+    for number in others:
+        before, after = (i.within_inames | i.reduction_inames for i in (olds[number], news[number]))
+        for iname in before - after:
+            new[iname] = tuple([n for n in new[iname] if n != number])
+            if not new[iname]:
+                del new[iname]
+        for iname in after - before:
+            new[iname] = tuple(sorted((*new.get(iname, ()), number)))
+    return new

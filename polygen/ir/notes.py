@@ -19,8 +19,10 @@ class Notes(Generic[_Kernel]):
         by, if that one was proved, or vouched for. parts_of_calls: the ids of the instructions
         that each call stands for, by the call's id;
             None until the calls are inlined.
+        verified: whether its parts are known to fit together (`polygen.ir.verify`).
     """
 
     sound: bool = False
+    verified: bool = False
     before: _Kernel | None = None
     parts_of_calls: Mapping[str, tuple[str, ...]] | None = None

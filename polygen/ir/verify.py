@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from polygen.errors import (
     MalformedKernel,
@@ -30,7 +31,9 @@ from polygen.ir.array import (
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.kernel_changes import KernelChanges, kernel_changes
 from polygen.ir.names import check_argument_name, check_name
+from polygen.ir.recomputed import DOUBT
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, InameTag, LocalTag, VectorTag, is_on_axis
@@ -51,12 +54,28 @@ def excerpt(kernel: Kernel, *insn_ids: str) -> str:
     return mark_lines("\n".join(lines.values()), [lines[i] for i in insn_ids if i in lines])
 
 
-def verify(kernel: Kernel) -> None:
+def verify(kernel: Kernel, before: Kernel | None = None) -> None:
     """Check that names resolve, and that tags and subscripts fit.
+
+    Parameters:
+        kernel: the kernel.
+        before: the kernel that a step made it of: what was found to fit there is not looked at
+            again, as far as the step left it as it was.
 
     Raises:
         UserError: the subclass that says what does not fit.
     """
+    changes = None if before is None else _changes(before, kernel)
+    if changes is None:
+        _verify_all(kernel)
+    else:
+        _verify_changes(kernel, changes)
+        if DOUBT.share:
+            DOUBT.check((verify, kernel.name), None, partial(_verify_all, kernel))
+    kernel.notes.verified = True
+
+
+def _verify_all(kernel: Kernel) -> None:
     _check_unique(kernel)
     for argument in kernel.arguments:
         check_argument_name(argument.name)
@@ -65,9 +84,21 @@ def verify(kernel: Kernel) -> None:
         _check_names(kernel, call)
         _check_subscripts(kernel, call)
     shown = kernel.expanded if kernel.calls else kernel
+    expanded = kernel.expanded
+    _check_instructions(shown, expanded.instructions)
+    check_domain_parameters(shown)
+    check_extents(kernel)
+    check_derived_sizes(kernel)
+    check_open_ends(shown)
+    check_layouts(kernel)
+    check_claims(kernel)
+    check_separations(kernel)
+
+
+def _check_instructions(shown: Kernel, instructions: Iterable[Instruction]) -> None:
     needed = _needed(shown)
     parallel = {i: tag for i, tag in shown.tags.items() if is_on_axis(tag) or _is_vector(tag)}
-    for insn in kernel.expanded.instructions:
+    for insn in instructions:
         _check_names(shown, insn)
         if needed:
             _check_surrounding(shown, insn, needed)
@@ -78,13 +109,59 @@ def verify(kernel: Kernel) -> None:
         if isinstance(insn, Assignment) and insn.asynchronous:
             _check_asynchronous(shown, insn)
         _check_verbatim(shown, insn)
+
+
+def _changes(before: Kernel, kernel: Kernel) -> KernelChanges | None:
+    """Return the changes by a step, if what they leave as it was fits as it did; else None.
+
+    What they leave in a kernel with rules, calls, loops without ends, or work items that share
+    iterations may depend on more than its own loops and variables.
+    """
+    if not before.notes.verified or before.name != kernel.name:
+        return None
+    changes = kernel_changes(before, kernel)
+    if changes is None or kernel.calls or kernel.substitutions or kernel.derived_sizes:
+        return None
+    if kernel.has_invocations or _AUTO in {*map(type, kernel.tags.values())}:
+        return None
+    if kernel.separations or kernel.claims or not kernel.has_plain_instructions:
+        return None
+    scalars = {t.name for t in kernel.temporaries if not t.shape}
+    if scalars and any(not scalars.isdisjoint(d.parameters) for d in kernel.domains):
+        return None
+    return changes
+
+
+_AUTO: type[InameTag] = AutoLocalTag
+
+
+def _verify_changes(kernel: Kernel, changes: KernelChanges) -> None:
+    """Check what a step changed, and what is in loops that it changed."""
+    if changes.other_domains:
+        _check_unique(kernel)
+    others = {after.id for _, after in changes.instructions}
+    inames = changes.inames
+    touched = [kernel.instructions[n] for n in kernel.in_loops(inames, others)]
+    homes = {id(d): d for i in inames if (d := kernel.home_domains.get(i)) is not None}
+    if changes.gone:
+        gone = changes.gone
+        homes |= {id(d): d for d in kernel.domains if not gone.isdisjoint(d.parameters)}
+    around = {i for insn in touched for i in (*insn.within_inames, *insn.reduction_inames)}
+    known = kernel.home_domains
+    near = {id(d): d for i in around if (d := known.get(i)) is not None}
+    shown = kernel.copy(
+        domains=tuple({**homes, **near}.values()),
+        tags={i: tag for i in around if (tag := kernel.tags.get(i)) is not None},
+    )
+    for name in _WHOLE:
+        shown.__dict__[name] = getattr(kernel, name)
+    _check_instructions(shown, touched)
     check_domain_parameters(shown)
-    check_extents(kernel)
-    check_derived_sizes(kernel)
-    check_open_ends(shown)
     check_layouts(kernel)
-    check_claims(kernel)
-    check_separations(kernel)
+
+
+# What is known of the whole kernel where a part of its domains is looked at.
+_WHOLE = ("home_domains", "inames")
 
 
 def _check_unique(kernel: Kernel) -> None:

@@ -42,7 +42,7 @@ def _check_extents_of(kernel: Kernel, array: Array) -> None:
                 raise MalformedKernel(
                     f"the shape or the layout of '{array.name}' mentions '{name}', which is no "
                     "scalar argument",
-                    where=kernel.location,
+                    where=array.location or kernel.location,
                     remedy=did_you_mean(name, kernel.parameters),
                 )
     if isinstance(array, TemporaryVariable):
@@ -106,7 +106,7 @@ def _check_constant(kernel: Kernel, temporary: TemporaryVariable) -> None:
     raise MalformedKernel(
         f"the shape of the temporary '{temporary.name}', {show_tuple(temporary.shape)}, is not "
         f"constant, and it is {space.value}: only a global one may be as large as a call says",
-        where=kernel.location,
+        where=temporary.location or kernel.location,
         remedy=f"declare TemporaryVariable('{temporary.name}', ..., "
         f"address_space=pg.AddressSpace.GLOBAL), or fix_parameters(kernel, {values})",
     )
@@ -118,6 +118,6 @@ def _check_image(kernel: Kernel, image: ImageArg) -> None:
         raise MalformedKernel(
             f"the image '{image.name}' has {rank} {'axis' if rank == 1 else 'axes'}: images have "
             "two or three",
-            where=kernel.location,
+            where=image.location or kernel.location,
             remedy=f"declare '{image.name}' a GlobalArg",
         )

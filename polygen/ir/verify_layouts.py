@@ -57,7 +57,8 @@ def _is_declared(array: Array) -> bool:
 
 
 def _refused(kernel: Kernel, array: Array, why: str, remedy: str) -> MalformedLayout:
-    return MalformedLayout(f"'{array.name}' {why}", where=kernel.location, remedy=remedy)
+    where = array.location or kernel.location
+    return MalformedLayout(f"'{array.name}' {why}", where=where, remedy=remedy)
 
 
 def _check_axes(kernel: Kernel, array: Array) -> None:

@@ -34,6 +34,14 @@ def combination(operation: Operation, first: Expression, second: Expression) -> 
     return ex.Reduction(operation, (), ex.Several((first, second)))
 
 
+def compensated_total(pairs: ex.Reduction) -> Expression:
+    """Return a sum with what rounding lost on the way, of both results of a compensated sum."""
+    total, lost = ex.Component(pairs, 0), ex.Component(pairs, 1)
+    # Of what is infinite, nothing was lost, and infinity less infinity is no number.
+    finite = ex.Call(ex.Variable("isfinite"), (total,))
+    return ex.If(finite, ex.sum_of(total, lost), total)
+
+
 def with_combinations(statement: Statement, inames: Collection[str]) -> Statement:
     """Return `statement` with what combinations of two values stand for.
 

@@ -47,13 +47,15 @@ def _check(
             if all(_are_apart(access, assignee) for assignee in writer.assignees):
                 continue
             shown = show_expression(guard.condition)
+            of_text = f"keep what it is before the block: <> c = {shown}  {{dep=*}}, and ask 'if c'"
+            of_calls = "let the builder keep what it is before the block: when(..., kept=True)"
             raise located(
                 ConditionChanges,
                 f"the condition '{shown}' of a block is asked here, after an instruction in that "
                 f"block may have changed it: '{writer.text}'",
                 statement,
                 0,
-                f"keep what it is before the block: <> c = {shown}  {{dep=*}}, and ask 'if c'",
+                of_text if statement.line else of_calls,
             )
 
 

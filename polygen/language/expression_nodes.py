@@ -20,7 +20,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.operation import OPERAND, Operation
 from polygen.ir.reduction import facts_of, keeping, name_of, widens, with_dtype
 from polygen.ir.show_expression import show_expression
-from polygen.language.combinations import combination, is_combination
+from polygen.language.combinations import combination, compensated_total, is_combination
 from polygen.language.operations import REDUCE, find_operation, operation_names
 from polygen.language.option_nodes import OptionNodes
 from polygen.language.refused import Refused
@@ -244,11 +244,8 @@ class ExpressionNodes(OptionNodes):
         of_pairs = isinstance(inside, ex.Reduction) and facts_of(inside.operation).width > 1
         if len(args) != 2 or head != "compensated" or of_pairs:
             return _reduction(head, args, operation)
-        pairs = _reduction(head, [*args, 0.0], operation)
-        total, lost = ex.Component(pairs, 0), ex.Component(pairs, 1)
-        # Of what is infinite, nothing was lost, and infinity less infinity is no number.
-        finite = ex.Call(ex.Variable("isfinite"), (total,))
-        return ex.If(finite, ex.sum_of(total, lost), total)
+        pairs: Any = _reduction(head, [*args, 0.0], operation)
+        return compensated_total(pairs)
 
     def of_pairs_component(self, children: _Children) -> Expression:
         *call, position = children

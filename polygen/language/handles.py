@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from numbers import Number
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, cast
+from typing import Any, NoReturn, Protocol, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -22,15 +22,14 @@ from polygen.ir.reduction import facts_of
 from polygen.ir.show_expression import is_negated, show_expression
 from polygen.source import caller_location
 
-if TYPE_CHECKING:
-    from polygen.language.builder_blocks import OpenBlocks
-
 
 class Handle:
     """Stands for a value that a kernel computes; Python's operators on it make others.
 
     ``==`` and ``<`` make conditions; ``&``, ``|`` and ``~`` join these, as they do NumPy's truth
     values, and work bit by bit on all else.  A handle is neither true nor false itself.
+    A condition stays as it is written, but for ``1 < x``: Python turns it around, ``x > 1``, where
+    the left operand is no handle.
 
     Attributes:
         expression: pymbolic's tree.
@@ -57,6 +56,11 @@ class Handle:
         )
 
     @property
+    def is_condition(self) -> bool:
+        """Whether it is a truth value, as far as that can be seen here."""
+        return isinstance(self.expression, _CONDITIONS)
+
+    @property
     def name(self) -> str:
         """The name that it has in the kernel.
 
@@ -75,9 +79,10 @@ class Handle:
         node = self.expression
         if isinstance(node, ex.Variable):
             several = trees_of(index) if isinstance(index, tuple) else (tree_of(index),)
-            return Handle(ex.element(node, tuple(map(_checked_index, several))))
-        if isinstance(node, ex.Reduction) and facts_of(node.operation).width > 1:
-            return Handle(ex.Component(node, index))
+            return Computed(ex.element(node, tuple(map(_checked_index, several))))
+        is_of_pairs = isinstance(node, ex.Reduction) and facts_of(node.operation).width > 1
+        if type(index) is int and (is_of_pairs or isinstance(node, ex.Call)):
+            return Computed(ex.Component(node, index))
         raise InvalidArgument(
             f"{self!r} has no elements",
             where=caller_location(),
@@ -87,17 +92,17 @@ class Handle:
     # --- operators
 
     def __neg__(self) -> Handle:
-        return Handle(ex.negated(self.expression))
+        return Computed(ex.negated(self.expression))
 
     def __pos__(self) -> Self:
         return self
 
     def __abs__(self) -> Handle:
-        return Handle(ex.Call(ex.Variable("abs"), (self.expression,)))
+        return Computed(ex.Call(ex.Variable("abs"), (self.expression,)))
 
     def __invert__(self) -> Handle:
-        node = self.expression
-        return Handle((ex.LogicalNot if _is_condition(node) else ex.BitwiseNot)(node))
+        kind = ex.LogicalNot if self.is_condition else ex.BitwiseNot
+        return Computed(kind(self.expression))
 
     def __add__(self, other: object) -> Handle:
         return _made(_sum, self, other)
@@ -154,16 +159,16 @@ class Handle:
         return _made(ex.RightShift, other, self)
 
     def __and__(self, other: object) -> Handle:
-        return _made(_and, self, other)
+        return _joined(self, other, ex.LogicalAnd, ex.BitwiseAnd)
 
     def __rand__(self, other: object) -> Handle:
-        return _made(_and, other, self)
+        return _joined(other, self, ex.LogicalAnd, ex.BitwiseAnd)
 
     def __or__(self, other: object) -> Handle:
-        return _made(_or, self, other)
+        return _joined(self, other, ex.LogicalOr, ex.BitwiseOr)
 
     def __ror__(self, other: object) -> Handle:
-        return _made(_or, other, self)
+        return _joined(other, self, ex.LogicalOr, ex.BitwiseOr)
 
     def __xor__(self, other: object) -> Handle:
         return _made(_xor, self, other)
@@ -190,17 +195,45 @@ class Handle:
         return _compared(self, "!=", other) if _is_value(other) else NotImplemented
 
 
+class Computed(Handle):
+    """Stands for what is computed of variables and loops.
+
+    No handle's class is derived from it: Python asks the right operand of ``a < b`` first if its
+    class is derived from the left one's, and a condition would be turned around.
+    """
+
+    __slots__ = ("_is_truth",)
+
+    def __init__(self, expression: Expression, *, is_truth: bool = False) -> None:
+        super().__init__(expression)
+        self._is_truth = is_truth
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is a truth value, as far as that can be seen here."""
+        return self._is_truth or super().is_condition
+
+
 Assign: TypeAlias = Callable[[Any, Any], object]
 
 
 class VariableHandle(Handle):
     """Stands for an array, a temporary or a scalar; ``x[i] = value`` adds an instruction."""
 
-    __slots__ = ("_assign",)
+    __slots__ = ("_assign", "_of_truths")
 
-    def __init__(self, name: str, assign: Assign) -> None:
+    def __init__(self, name: str, assign: Assign, *, of_truths: bool = False) -> None:
         super().__init__(ex.Variable(name))
         self._assign = assign
+        self._of_truths = of_truths
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is declared as a truth value."""
+        return self._of_truths
+
+    def __getitem__(self, index: Any) -> Handle:
+        return Computed(super().__getitem__(index).expression, is_truth=self._of_truths)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._assign(self[index], value)
@@ -219,6 +252,16 @@ class VariableHandle(Handle):
     __ipow__ = __ilshift__ = __irshift__ = __iand__ = __ior__ = __ixor__ = _refuse
 
 
+class Blocks(Protocol):
+    """The loops that are open, as far as one that is opened asks them."""
+
+    def open_loop(self, iname: str) -> None:
+        """Go into a loop."""
+
+    def close(self) -> None:
+        """Leave what was opened last."""
+
+
 class Loop(Handle):
     """Stands for a loop, and for its values: ``with builder.loop("i", 0, n) as i:``.
 
@@ -232,7 +275,7 @@ class Loop(Handle):
 
     __slots__ = ("_blocks", "iname")
 
-    def __init__(self, iname: str, expression: Expression, blocks: OpenBlocks) -> None:
+    def __init__(self, iname: str, expression: Expression, blocks: Blocks) -> None:
         super().__init__(expression)
         self.iname = iname
         self._blocks = blocks
@@ -278,11 +321,11 @@ def _checked_index(index: Any) -> Expression:
 
 
 def _made(kind: Callable[[Any, Any], Expression], left: object, right: object) -> Handle:
-    return Handle(kind(tree_of(left), tree_of(right)))
+    return Computed(kind(tree_of(left), tree_of(right)))
 
 
 def _compared(left: Handle, operator: str, right: object) -> Handle:
-    return Handle(ex.Comparison(left.expression, operator, tree_of(right)))
+    return Computed(ex.Comparison(left.expression, operator, tree_of(right)))
 
 
 def _is_value(other: object) -> bool:
@@ -309,21 +352,15 @@ def _product(left: Any, right: Expression) -> Expression:
 _CONDITIONS = (ex.Comparison, ex.LogicalAnd, ex.LogicalOr, ex.LogicalNot)
 
 
-def _is_condition(node: object) -> bool:
-    return isinstance(node, _CONDITIONS)
+def _is_condition(value: object) -> bool:
+    return value.is_condition if isinstance(value, Handle) else isinstance(value, _CONDITIONS)
 
 
-def _joined(logical: type[Any], bitwise: type[Any]) -> Callable[[Expression, Expression], Any]:
-    def join(left: Any, right: Any) -> Any:
-        kind = logical if _is_condition(left) and _is_condition(right) else bitwise
-        parts = left.children if isinstance(left, kind) else (left,)
-        return kind((*parts, right))
-
-    return join
-
-
-_and = _joined(ex.LogicalAnd, ex.BitwiseAnd)
-_or = _joined(ex.LogicalOr, ex.BitwiseOr)
+def _joined(left: object, right: object, logical: type[Any], bitwise: type[Any]) -> Handle:
+    """Return two conditions as one; or two values, joined bit by bit."""
+    kind = logical if _is_condition(left) and _is_condition(right) else bitwise
+    first, last = tree_of(left), tree_of(right)
+    return Computed(kind((*(first.children if isinstance(first, kind) else (first,)), last)))
 
 
 def _xor(left: Expression, right: Expression) -> Expression:

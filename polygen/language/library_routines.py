@@ -106,6 +106,32 @@ def _syrk(w: _Writer) -> _Body:
     return _Body(domains, f"out[i, j] = {value}")
 
 
+def _herk(w: _Writer) -> _Body:
+    """Compute a half of a Hermitian matrix, whose diagonal is real."""
+
+    def updated(i: str, j: str, inner: str, *, real: bool) -> str:
+        first, second = w.operand("a", i, inner), w.operand("a", j, inner)
+        of_second = second[5:-1] if second.startswith("conj") else f"conj({second})"
+        value, begin = f"sum({inner}, {first}*{of_second})", f"{w.form.begin('out')}[{i}, {j}]"
+        if real:
+            value, begin = f"real({value})", f"real({begin})"
+        value = w.number("alpha", value)
+        return f"{value} + beta*{begin}" if "beta" in w.form.numbers else value
+
+    columns = "0<=j<i" if w.form.option("uplo") == "L" else "i<j<n"
+    domains = [
+        f"{{ [i, j]: 0<=i<n and {columns} }}",
+        "{ [l]: 0<=l<k }",
+        "{ [d]: 0<=d<n }",
+        "{ [e]: 0<=e<k }",
+    ]
+    text = f"""
+        out[i, j] = {updated("i", "j", "l", real=False)}
+        out[d, d] = {updated("d", "d", "e", real=True)}
+        """
+    return _Body(domains, text)
+
+
 def _trsm(w: _Writer) -> _Body:
     """Solve for one row, or column, after the other."""
     left = w.form.option("side") == "L"
@@ -223,6 +249,7 @@ _BODIES: Mapping[str, Callable[[_Writer], _Body]] = {
     "gemm": _gemm,
     "gemv": _gemv,
     "syrk": _syrk,
+    "herk": _herk,
     "trsm": _trsm,
     "potrf": _potrf,
     "getrf": _getrf,

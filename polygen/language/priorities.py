@@ -33,9 +33,9 @@ def with_priority(kernel: Kernel, names: tuple[str, ...]) -> Kernel:
         )
     earlier = [_reordered(priority, names) for priority in kernel.priorities]
     priorities = tuple(dict.fromkeys((*earlier, names)))
-    if circle(priorities):
+    if circle(_linked(priorities, names)):
         priorities = tuple(dict.fromkeys((*_of_shared_loops(kernel, earlier), names)))
-    found = circle(priorities)
+    found = circle(_linked(priorities, names))
     if found:
         raise InvalidArgument(
             f"the priority {', '.join(names)} contradicts other ones: together they put loops in "
@@ -48,8 +48,23 @@ def with_priority(kernel: Kernel, names: tuple[str, ...]) -> Kernel:
 
 def _reordered(priority: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
     """Return a priority with the loops that are in `names`, too, in that order."""
+    if not any(name in names for name in priority):
+        return priority
     wanted = iter([name for name in names if name in priority])
     return tuple([next(wanted) if name in names else name for name in priority])
+
+
+def _linked(
+    priorities: Sequence[tuple[str, ...]], names: tuple[str, ...]
+) -> Sequence[tuple[str, ...]]:
+    """Return the priorities that some loops are in, or others that share loops with these."""
+    inames, found = frozenset(names), list[tuple[str, ...]]()
+    while True:
+        known = len(found)
+        found = [priority for priority in priorities if not inames.isdisjoint(priority)]
+        if len(found) == known:
+            return found
+        inames = inames.union(*found)
 
 
 def _of_shared_loops(

@@ -52,6 +52,7 @@ class Routine:
         transposed: for arrays with two axes, the option that exchanges them.
         integers: the results that are integers of 32 bits.
         as_vector: arrays that may have their first axis alone.
+        has_real_numbers: whether its numbers are real where its arrays are complex.
     """
 
     operands: Mapping[str, tuple[str, ...]]
@@ -63,6 +64,7 @@ class Routine:
     transposed: Mapping[str, str] = field(default_factory=new_dict)
     integers: frozenset[str] = frozenset()
     as_vector: frozenset[str] = frozenset()
+    has_real_numbers: bool = False
 
     def axes(self, form: Form, name: str) -> tuple[str, ...]:
         """Return the sizes of the axes of an array, by their names."""
@@ -115,6 +117,16 @@ ROUTINES: Mapping[str, Routine] = {
         options={"uplo": _HALVES, "trans": ("N", "T")},
         numbers=("alpha", "beta"),
         transposed={"a": "trans"},
+    ),
+    "herk": Routine(
+        operands={"a": ("n", "k"), "c": ("n", "n")},
+        results={"out": ("n", "n")},
+        begins={"out": "c"},
+        optional="c",
+        options={"uplo": _HALVES, "trans": ("N", "C")},
+        numbers=("alpha", "beta"),
+        transposed={"a": "trans"},
+        has_real_numbers=True,
     ),
     "trsm": Routine(
         operands={"a": ("m", "m"), "b": ("m", "n")},

@@ -21,7 +21,7 @@ from polygen.ir.verify_rules import check_circles, check_invocation
 from polygen.language.operations import operation_names
 from polygen.language.reductions import resolve_reductions
 from polygen.language.statement import Statement
-from polygen.source import caller_location
+from polygen.source import caller_location, written_at
 
 
 def make_rules(
@@ -42,7 +42,7 @@ def make_rules(
     drafts: dict[str, SubstitutionRule] = {}
     for rule in parsed:
         _check_name(rule, drafts)
-        drafts[rule.name] = replace(rule, location=caller_location())
+        drafts[rule.name] = replace(rule, location=rule.location or caller_location())
     marked = {
         name: replace(rule, expression=_marked(rule.expression, drafts))
         for name, rule in drafts.items()
@@ -52,7 +52,8 @@ def make_rules(
     done: dict[str, SubstitutionRule] = {}
     for name in graphlib.TopologicalSorter(needs).static_order():
         if name in marked:
-            done[name] = _finished(marked[name], done, inames, others)
+            with written_at(marked[name].location):
+                done[name] = _finished(marked[name], done, inames, others)
     return {name: done[name] for name in drafts}  # in the order in which they were written
 
 

@@ -132,7 +132,7 @@ def _of_temporary(
     name, extents = temporary.name, ", ".join(show_expression(extent) for extent in shape)
     raise ShapeNotFound(
         f"the temporary '{name}' would have the shape ({extents}), which is not constant",
-        where=kernel.location,
+        where=temporary.location or kernel.location,
         remedy=f"declare it with a constant shape: TemporaryVariable('{name}', shape=...), or "
         "with address_space=pg.AddressSpace.GLOBAL, or make it an argument",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from polygen.ir import expression as ex
@@ -103,5 +104,21 @@ def _as_line(said: Statement) -> str:
     if said.inames is not None:
         options.append(f"inames={':'.join(sorted(said.inames))}")
     options += [f"if={show_expression(p)}" for p in said.predicates]
-    left, right = (", ".join(map(show_expression, s)) for s in (said.assignees, said.values))
-    return f"{left} = {right}" + (f"  {{{', '.join(options)}}}" if options else "")
+    return _of_text(said) + (f"  {{{', '.join(options)}}}" if options else "")
+
+
+def _of_text(said: Statement) -> str:
+    """Return what a statement that was never text does, as text."""
+    left, values = (list(map(show_expression, s)) for s in (said.assignees, said.values))
+    if said.mark:
+        return f"... {said.mark}"
+    if said.verbatim is not None:
+        names = map("=".join, zip(said.verbatim.names, values, strict=True))
+        return f"... code({', '.join(names)}) {json.dumps(said.verbatim.code)}"
+    if said.library is not None:
+        count = len(values) - len(said.library.names)
+        numbers = map("=".join, zip(said.library.names, values[count:], strict=True))
+        words = [f"{name}={json.dumps(word)}" for name, word in said.library.options]
+        given = ", ".join([json.dumps(said.library.routine), *values[:count], *numbers, *words])
+        return f"{', '.join(left)} = library({given})"
+    return f"{', '.join(left)} = {', '.join(values)}"

@@ -17,6 +17,7 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.reduction import facts_of
 from polygen.ir.show_expression import show_expression
+from polygen.language.combinations import combination, is_combination
 from polygen.language.handles import Handle, Loop, tree_of
 from polygen.language.operations import REDUCE, find_operation
 from polygen.source import caller_location
@@ -105,6 +106,8 @@ def _call(call: ex.Call, within: str, level: int) -> Expression:
             operand = operands[0] if len(operands) == 1 else ex.Several(operands)
             return ex.Reduction(operation, tuple([ex.name_of(i) for i in over]), operand)
     given = tuple([readable(part, within, level + 1) for part in call.parameters])
+    if operation is not None and is_combination(given, operation):
+        return combination(operation, *given)
     if name in _SELECTIONS and len(given) > 1:
         selection: Expression = _SELECTIONS[name](given)
         return selection

@@ -13,6 +13,7 @@ its own code; both ask `polygen.analysis.pairs.instance_pairs` which accesses me
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import TypeAlias
@@ -24,9 +25,19 @@ from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, UnrollTag
 from polygen.lower.launch_order import by_launch, is_cut
+from polygen.lower.owners import Owner
 from polygen.lower.waits import OVERLAP, Conflicts, Scope
 
-_ByVariable: TypeAlias = dict[str, list[Assigning]]
+
+@dataclass
+class _Touching:
+    """The instructions that touch a variable, and the owners that all of them show."""
+
+    insns: list[Assigning]
+    owners: frozenset[Owner]
+
+
+_ByVariable: TypeAlias = dict[str, _Touching]
 
 
 def place_barriers(kernel: Kernel, tree: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
@@ -119,8 +130,14 @@ class _Placer:
                 if scope > waited:
                     for insn in new:
                         for name in self._conflicts.shared(insn.id):
-                            pending.setdefault(name, []).append(insn)
+                            self._add(pending, name, insn)
         return tuple(self._early(placed, loops))
+
+    def _add(self, pending: _ByVariable, name: str, insn: Assigning) -> None:
+        owners = self._conflicts.owners.of(insn.id, name)
+        known = pending.setdefault(name, _Touching([], owners))
+        known.insns.append(insn)
+        known.owners &= owners
 
     def _early(self, placed: Sequence[TreeNode], loops: tuple[str, ...]) -> list[TreeNode]:
         """Return siblings with each barrier right behind what has to come before it.
@@ -232,12 +249,21 @@ class _Placer:
         for scope, pending in since.items():
             for second in new:
                 for name in self._conflicts.shared(second.id):
-                    for first in pending.get(name, ()):
+                    for first in self._to_compare(pending, name, second):
                         if self._conflicts.is_decided(name, found):
                             break
                         if self._conflicts.between(name, first, second, loops, None) >= scope:
                             found = max(found, scope)
         return found
+
+    def _to_compare(self, pending: _ByVariable, name: str, insn: Assigning) -> Sequence[Assigning]:
+        """Return what touches a variable, and may do so in other work items than an instruction."""
+        known = pending.get(name)
+        if known is None:
+            return ()
+        owners = self._conflicts.owners
+        common = known.owners & owners.of(insn.id, name)
+        return () if common and owners.are_enough(common) else known.insns
 
     def _carried(self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str) -> Scope:
         """Return who has to wait between one iteration of the loop and the next."""

@@ -55,7 +55,7 @@ from polygen.ir.tags import is_on_axis
 from polygen.ir.verify import excerpt
 from polygen.lower.address import row_major_strides, simplify
 from polygen.lower.lanes import with_lane_axes, with_vectors
-from polygen.lower.library_functions import checked_library_call
+from polygen.lower.library_functions import checked_library_call, number_type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,9 +230,10 @@ class _Maker:
     def _add_number(self, argument: ValueArg, value: Expression) -> None:
         name = argument.name
         if self._element_type is not None and name not in sizes(self._callee):
-            argument = ValueArg(name, self._element_type)
+            dtype = number_type(self._call.function, self._element_type)
+            argument = ValueArg(name, dtype)
             if isinstance(value, int | float | complex):
-                value = ex.converted(self._element_type.name, value)
+                value = ex.converted(dtype.name, value)
         kind = type_of(value, kinds(self._full))
         if argument.dtype is not None and not can_assign(kind, argument.dtype):
             raise TypeMismatch(

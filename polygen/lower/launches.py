@@ -82,7 +82,7 @@ def grid_of(
         if iname in within and isinstance(tag, GroupTag | LocalTag):
             tags.setdefault(tag, []).append(iname)
     axes: list[Axis] = []
-    held = known
+    held = [known]
     for tag in sorted(tags, key=str):
         bounds = {i: _bounds(kernel, i, outer, known) for i in tags[tag]}
         axis = _axis(kernel, tag, bounds, insns)
@@ -92,8 +92,17 @@ def grid_of(
             axis = replace(axis, size=_join((1, axis.size)))
         axes.append(axis)
         for iname, found in bounds.items():
-            held = intersection(held, _held(iname, found, exact=found.count == axis.size))
-    return Grid(tuple(axes), held)
+            held.append(_held(iname, found, exact=found.count == axis.size))
+    return Grid(tuple(axes), _in_all(held))
+
+
+def _in_all(sets: Sequence[isl.Set]) -> isl.Set:
+    """Return what is in all sets: small ones with small ones, for many have many names."""
+    while len(sets) > 1:
+        pairs = zip(sets[::2], sets[1::2], strict=False)
+        rest = sets[-1:] if len(sets) % 2 else ()
+        sets = [*(intersection(a, b) for a, b in pairs), *rest]
+    return sets[0]
 
 
 def _bounds(kernel: Kernel, iname: str, outer: Sequence[str], known: isl.Set) -> Bounds:

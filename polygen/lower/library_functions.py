@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from polygen.analysis.typing.call_arguments import given_by
 from polygen.errors import InternalError, LibraryInParallel, LibraryNotPossible, TypeNotFound
 from polygen.ir import expression as ex
@@ -12,6 +14,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.library_call import LibraryCall
 from polygen.ir.verify import excerpt
+from polygen.language.routine_table import ROUTINES
 from polygen.lower.program import LibraryFunction
 
 _TYPES = ("float32", "float64", "complex64", "complex128")
@@ -30,6 +33,13 @@ def library_functions(kernel: Kernel) -> tuple[LibraryFunction, ...]:
             callee.name, callee.arguments, insn.function, insn.options, dtype
         )
     return tuple(found.values())
+
+
+def number_type(routine: str, element_type: DType) -> DType:
+    """Return the type of the numbers of a routine, such as ``alpha``."""
+    if ROUTINES[routine].has_real_numbers and element_type.kind == "c":
+        return np.dtype(f"f{element_type.itemsize // 2}")
+    return element_type
 
 
 def checked_library_call(kernel: Kernel, typed: Kernel, call: LibraryCall) -> DType:

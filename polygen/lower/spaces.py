@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from polygen.analysis.expansion.inlining import as_units, inlined
 from polygen.analysis.order.loop_tree import TreeNode
 from polygen.analysis.pairs.automatic_spaces import with_spaces
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 from polygen.lower.across_launches import placed, with_values_kept
 from polygen.lower.automatic import assign_axes
 from polygen.lower.placeholder_types import with_some_types
@@ -57,11 +59,20 @@ def declared_auto(kernel: Kernel) -> frozenset[str]:
 
 
 def in_launches(kernel: Kernel) -> tuple[Kernel, tuple[TreeNode, ...], Mapping[str, str]]:
-    """Return what `Kernel.launches` does, of a kernel without rules and calls."""
+    """Return what `Kernel.launches` does."""
+    kernel = _with_calls_of_libraries(kernel.without_rules)
     kept, homes = _kept(with_some_types(assign_axes(with_spaces(kernel))), declared_auto(kernel))
     plain, made, tree = placed(kept)
     origins = {**homes, **{new: homes.get(old, old) for new, old in made.items()}}
     return plain, tree, origins
+
+
+def _with_calls_of_libraries(kernel: Kernel) -> Kernel:
+    """Return an expanded kernel in which calls of libraries stand: launches end there."""
+    if not any(isinstance(insn, LibraryCall) for insn in kernel.instructions):
+        return kernel.expanded
+    others = {i.function for i in kernel.calls if not isinstance(i, LibraryCall)}
+    return as_units(inlined(kernel, others) if others else kernel)
 
 
 def _kept(kernel: Kernel, names: frozenset[str]) -> tuple[Kernel, dict[str, str]]:

@@ -36,6 +36,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_on_axis
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import loop_bounds
+from polygen.lower.owners import Owners
 
 _ON_GRID = (GroupTag, LocalTag)
 OVERLAP = "*"  # stands for all array arguments, where some may overlap others
@@ -112,6 +113,7 @@ class Conflicts:
         self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
         aliasing = any(a.may_alias for a in self._arguments.values())
         self._found: dict[tuple[str, str, str, tuple[str, ...], str | None], Scope] = {}
+        self.owners = Owners(kernel, self._axes)
         self._grid_wide = any(isinstance(tag, GroupTag) for tag in self._axes)
         # Who asked not to wait is to be told of each conflict.
         self._asked = any(insn.no_sync_with for insn in kernel.instructions)
@@ -195,6 +197,9 @@ class Conflicts:
         Both are in the same iteration of `loops`; `second` is in a later one of `carried`.
         """
         key = (name, first.id, second.id, loops, carried)
+        owners = self.owners.of(first.id, name) & self.owners.of(second.id, name)
+        if owners and self.owners.are_enough(owners):
+            return Scope.NOBODY
         if key not in self._found:
             found = self._found_conflicts(name, first, second, loops, carried)
             self._found[key] = max(found, default=Scope.NOBODY)

@@ -115,7 +115,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             result = changed(result, kernel=moved_relations(result.kernel, result.instances))
             if kernel.separations:
                 result = with_separations(kernel, result)
-            verify(result.kernel)
+            verify(result.kernel, kernel)
             start = kernel if result.restated is None else result.restated
             if unsafe:
                 arguments["unsafe"] = True

@@ -63,7 +63,9 @@ def in_lanes(kernel: Kernel, insn_id: str, reduced: Sequence[str], depth: int = 
     insn, iname = kernel.instruction(insn_id), reduced[-1]
     length = extent_of(kernel, iname)
     known = kinds(infer_types(kernel, complete=False))
-    (dtype, *others) = reduction_types(insn.reductions[0], known)
+    reduction = operand_of(kernel, insn)
+    assert isinstance(reduction, ex.Reduction)
+    (dtype, *others) = reduction_types(reduction, known)
     vector = _VECTOR // dtype.itemsize
     count = _VECTORS * vector
     reassociates = kernel.options.allow_reassociation or is_integer(dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from polygen.analysis.access.strides import Address
@@ -11,7 +12,7 @@ from polygen.analysis.typing.inference import infer_types, kinds
 from polygen.errors import NotAProduct
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import has_vectors
@@ -20,6 +21,7 @@ from polygen.ir.reduction import name_of
 from polygen.ir.verify import excerpt
 from polygen.language.within import one_id
 from polygen.source import caller_location
+from polygen.transforms.reductions.split_complex_sum import split_complex_sum
 from polygen.tuning.packed_tiles import Blocks, Product, packed
 
 _USUAL, _LARGE = 32, 64  # bytes of vectors: with AVX2, with AVX-512
@@ -48,8 +50,8 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
         UnknownInstruction, NothingMatches: if the kernel has no such instruction.
         NotAProduct: if it does not have one sum of products of two factors, one of which depends on
             one loop around, the other one on another, and both on the loop of the sum; if there is
-            a condition on it; or if the factors and the sum are not of one type, real, that vectors
-            may have.
+            a condition on it; or if the factors and the sum are not of one type, which is complex
+            or one that vectors may have.
         TypeNotFound: if the type of an input is not known.
         Reassociated, NotTheSame: if the kernel does not permit that sums are reordered.
         NotPaddable: if one of the loops ends with others.
@@ -67,7 +69,16 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     """
     insn = one_id(kernel, insn)
     product, dtype = _product(kernel, insn)
-    return packed(kernel, product, Blocks.of(dtype, vector_bytes or _vector_bytes()))
+    size = vector_bytes or _vector_bytes()
+    if dtype.kind != "c":
+        return packed(kernel, product, Blocks.of(dtype, size))
+    new = split_complex_sum(kernel, insn)
+    (sums,) = new.instructions_by_id.keys() - kernel.instructions_by_id
+    (node,) = new.instruction(sums).reductions
+    (part,) = new.instruction(sums).within_inames - kernel.instruction(insn).within_inames
+    product = replace(product, sums=sums, parts=(part, node.inames[-1]))
+    part_type = to_dtype(f"float{4 * dtype.itemsize}")
+    return packed(new, product, Blocks.of(part_type, size, parts=2))
 
 
 def _vector_bytes() -> int:
@@ -122,14 +133,16 @@ def _product(kernel: Kernel, insn_id: str) -> tuple[Product, DType]:
         raise refused("is in loops that are tagged")
     known = kinds(infer_types(kernel, complete=False))
     (dtype,) = reduction_types(node, known)
-    if any(type_of(f, known) != dtype for f in factors) or not has_vectors(dtype):
+    if any(type_of(f, known) != dtype for f in factors) or not (
+        has_vectors(dtype) or dtype.kind == "c"
+    ):
         raise refused("has factors and a sum that are not of one type, which vectors may have")
     columns = second if _stride(kernel, insn.assignee, second) == 1 else first
     rows = first if columns == second else second
     is_swapped = rows == second
     left = factors[is_swapped]
     strides = [_stride(kernel, access, rows) for access in walk.accesses(left)]
-    return Product(insn_id, rows, columns, depth, is_swapped, 1 in strides), dtype
+    return Product(insn_id, rows, columns, depth, is_swapped, 1 in strides, insn_id), dtype
 
 
 def _stride(kernel: Kernel, node: ex.Expression, iname: str) -> ex.Expression | None:

@@ -2,35 +2,41 @@
 
 What becomes of ``c[i,j] = sum(k, a[i,k]*b[k,j])``::
 
-    for i_block, j_block (threads)
+    left[...] = a[...]      (threads share it; zeros where a tile goes beyond the end)
+    right[...] = b[...]
+    for i_block, j_block (threads), panel
         total[...] = 0
-        for k_block
-            left[...] = a[...], right[...] = b[...]     (zeros where a tile goes beyond the end)
-            for panel, tile
-                sums of a tile, in registers = 0
-                for k: for row, part (unrolled), lane (a vector): sums += left * right
-                total[...] += sums
+        for k_block, tile
+            sums of a tile, in registers = 0
+            for k: for row, part (unrolled), lane (a vector): sums += left * right
+            total[...] += sums
         c[...] = total[...]
+
+A panel is as many columns as a tile has.  Within a ``k_block`` it stays in the first two caches,
+while one tile of rows after the other is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, UnrollTag, VectorTag
+from polygen.ir.tags import GroupTag, InameTag, UnrollTag, VectorTag
 from polygen.transforms.arrays.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
+from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 from polygen.transforms.copies.precompute import precompute
 from polygen.transforms.inames.duplicate_inames import duplicate_inames
 from polygen.transforms.inames.prioritize_loops import prioritize_loops
 from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.instructions.add_barrier import add_barrier
 from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
 from polygen.transforms.reductions.split_reduction_inward import split_reduction_inward
 from polygen.transforms.rules.extract_subst import extract_subst
@@ -39,7 +45,7 @@ from polygen.transforms.splitting.pad_iname import pad_iname
 from polygen.transforms.splitting.split_iname import split_iname
 
 _LARGE = 64  # bytes of vectors of which there are twice as many registers
-_ROWS, _COLUMNS, _DEPTH = 192, 480, 768  # of a block; the last one in bytes
+_ROWS, _COLUMNS, _DEPTH = 96, 128, 3072  # of a block; the last one in bytes
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ class Product:
         depth: the one of the sum.
         is_swapped: whether the factor that has the rows stands second.
         is_transposed: whether that one has its rows side by side.
+        sums: the instruction that has the sum, if `insn` only reads it.
+        parts: loops over parts of results, and over those of factors, if these are complex.
     """
 
     insn: str
@@ -61,6 +69,8 @@ class Product:
     depth: str
     is_swapped: bool
     is_transposed: bool
+    sums: str
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,28 +94,44 @@ class Blocks:
     depth: int
 
     @staticmethod
-    def of(dtype: DType, vector_bytes: int) -> Blocks:
+    def of(dtype: DType, vector_bytes: int, parts: int = 1) -> Blocks:
         """Return the sizes for numbers of a type.
 
         The sums of a tile are in registers, of which one is left for each vector of a row of the
-        right factor, and one for an element of the left one.  All blocks together take 1.3 MB:
-        less than the smallest stacks that threads have.
+        right factor, and one for an element of the left one.  Tiles are narrow, so that little of
+        the last ones lies beyond the end.  Blocks are small, so that each thread gets some: both
+        factors are copied once for all of them.
+
+        Parameters:
+            dtype: the type.
+            vector_bytes: how large vectors are.
+            parts: how many of these numbers one of the result has.
         """
         lanes = max(1, vector_bytes // dtype.itemsize)
-        height, vectors = (8, 3) if vector_bytes >= _LARGE else (6, 2)
-        width = lanes * vectors
+        height = (12 if vector_bytes >= _LARGE else 6) // parts
+        width = lanes * 2
         columns = width * max(1, _COLUMNS // width)
-        return Blocks(height, lanes, width, _ROWS, columns, max(1, _DEPTH // dtype.itemsize))
+        depth = max(1, _DEPTH // dtype.itemsize // parts)
+        return Blocks(height, lanes, width, _ROWS // parts, columns, depth)
 
 
 def packed(kernel: Kernel, product: Product, blocks: Blocks) -> Kernel:
     """Return the kernel with a product of packed matrices."""
-    return _Packing(_with_own_loops(kernel, product), product, blocks).kernel
+    kernel = _with_shared_result(_with_own_loops(kernel, product), product)
+    return _Packing(kernel, product, blocks).kernel
+
+
+def _with_shared_result(kernel: Kernel, product: Product) -> Kernel:
+    """Return the kernel in which all threads share the result of a product."""
+    (name,) = kernel.instruction(product.insn).written_names
+    if kernel.address_space(name) is AddressSpace.GLOBAL:
+        return kernel
+    return set_temporary_address_space(kernel, name, "global")
 
 
 def _with_own_loops(kernel: Kernel, product: Product) -> Kernel:
     """Return the kernel in which no other instruction is in the loops of a product."""
-    others = [i for i in kernel.instructions if i.id != product.insn]
+    others = [i for i in kernel.instructions if i.id not in (product.insn, product.sums)]
     taken = {name for i in others for name in i.within_inames | i.reduction_inames}
     shared = [i for i in (product.rows, product.columns, product.depth) if i in taken]
     for insn in others:
@@ -127,14 +153,19 @@ class _Packing:
     def __init__(self, kernel: Kernel, product: Product, blocks: Blocks) -> None:
         self.kernel, self._product, self._blocks = kernel, product, blocks
         self._names: dict[str, str] = {}
+        self._names |= zip(("part_of_sum", "by"), product.parts, strict=False)
+        self._part = tuple(self._names)[:1]  # loops over parts of results, and of factors, if any
+        self._by = tuple(self._names)[1:]
+        self._packed: list[str] = []
         # What decides that the order of loops does not matter, takes longer than to say it.
-        loops = (product.rows, product.columns, product.depth)
-        self.kernel = prioritize_loops(self.kernel, loops)
+        loops = (product.rows, product.columns, *product.parts[:1], product.depth)
+        self.kernel = prioritize_loops(self.kernel, [*loops, *product.parts[1:]])
         self._in_stages()
         self._in_tiles()
-        self._nest("rows", "columns", "panel", "tile", "row", "column", "block", "near")
-        self._with_sums_kept()
+        self._nest("panel", "tile", "row", "column", *self._part, "block", "near", *self._by)
         self._with_operands_packed()
+        self._in_blocks()
+        self._with_sums_kept()
         self._in_order()
 
     def _name(self, what: str, like: str) -> str:
@@ -150,11 +181,10 @@ class _Packing:
         product = self._product
         block, near = (self._name(what, f"{product.depth}_{what}") for what in ("block", "near"))
         self._split(product.depth, self._blocks.depth, block, near)
-        self.kernel = split_reduction_inward(self.kernel, near, product.insn)
-        self._begin, self._flush = self._realized(product.insn)
-        self._clear, self._add = self._realized(self._flush)
+        inner = [near, *product.parts[1:]]
+        self.kernel = split_reduction_inward(self.kernel, inner, product.sums)
+        self._begin, self._flush = self._realized(product.sums)
         (self._total,) = self.kernel.instruction(self._flush).written_names
-        (self._sum,) = self.kernel.instruction(self._add).written_names
 
     def _realized(self, insn_id: str) -> tuple[str, str]:
         """Return what starts the sum of an instruction, and what updates it."""
@@ -164,136 +194,149 @@ class _Packing:
         return start, update
 
     def _in_tiles(self) -> None:
-        """Make blocks of tiles of the loops over rows and columns."""
+        """Make tiles of the loops over rows and columns."""
         rows, columns = self._product.rows, self._product.columns
         blocks = self._blocks
         self.kernel = pad_iname(pad_iname(self.kernel, rows, blocks.height), columns, blocks.width)
-        for iname, block, tile, inner, most, each in (
-            (rows, "rows", "tile", "row", blocks.rows, blocks.height),
-            (columns, "columns", "panel", "column", blocks.columns, blocks.width),
+        for iname, tile, inner, each in (
+            (rows, "tile", "row", blocks.height),
+            (columns, "panel", "column", blocks.width),
         ):
-            outer, near = (self._name(what, f"{iname}_{what}") for what in (block, inner))
-            tiles = self._name(tile, f"{iname}_{tile}")
-            between = self.kernel.new_name(f"{iname}_tiles")
-            self._split(iname, each, between, near)
-            self._split(between, most // each, outer, tiles)
+            self._split(iname, each, *(self._name(w, f"{iname}_{w}") for w in (tile, inner)))
+
+    def _in_blocks(self) -> None:
+        """Make blocks of tiles, of which each thread has some."""
+        blocks = self._blocks
+        for tile, block, length in (
+            ("tile", "rows", blocks.rows // blocks.height),
+            ("panel", "columns", blocks.columns // blocks.width),
+        ):
+            old = self._names[tile]
+            outer = self._name(block, old.replace(tile, block))
+            self._split(old, length, outer, self._name(tile, f"{old}_near"))
+        # As long as there are few instructions, that takes the least time to prove.
+        groups = {self._names["rows"]: GroupTag(0), self._names["columns"]: GroupTag(1)}
+        self.kernel = tag_inames(self.kernel, groups)
 
     def _with_sums_kept(self) -> None:
-        """Keep the sums of all tiles of a block, and those of one tile in registers."""
-        self._rules = self._extracted()
-        loops = [self._names[what] for what in ("tile", "row", "panel", "column")]
+        """Keep the sums of all tiles of a panel, and those of one tile in registers."""
+        parts, product = self._part, self._product
+        loops = [self._names[what] for what in ("tile", "row", *parts, "column")]
+        inner = ("tile", "row", "column", *parts, "block", "near", *self._by)
+        self._nest("rows", "columns", "panel", *inner)
         self.kernel = privatize_temporaries_with_inames(self.kernel, loops, [self._total])
-        for what, insn in (("begin", self._begin), ("store", self._product.insn)):
-            self._copy(("tile", "row", "panel", "column"), insn, what)
-        part, lane = (
-            self._name(what, f"{self._product.columns}_{what}") for what in ("part", "lane")
-        )
+        self._copy(("tile", "row", "column", *parts), [self._begin], "begin")
+        if parts:
+            self._copy(parts, [product.sums], "store")
+        self._copy(("tile", "row", "column"), {product.sums, product.insn}, "store")
+        part, lane = (self._name(what, f"{product.columns}_{what}") for what in ("part", "lane"))
         self._split(self._names["column"], self._blocks.lanes, part, lane)
-        self._nest("rows", "columns", "block", "panel", "tile", "lane", "row", "part", "near")
-        own = [self._names["row"], part, lane]
-        self.kernel = privatize_temporaries_with_inames(self.kernel, own, [self._sum])
-        for what, insn in (("clear", self._clear), ("flush", self._flush)):
-            self._copy(("row", "part"), insn, what)
+        inner = ("lane", "row", *parts, "part", "near", *self._by)
+        self._nest("rows", "columns", "panel", "block", "tile", *inner)
+        self._with_whole_vectors_stored()
+        clear, add = self._realized(self._flush)
+        own = [self._names[what] for what in ("row", *parts, "part", "lane")]
+        kept = self.kernel.instruction(add).written_names
+        self.kernel = privatize_temporaries_with_inames(self.kernel, own, sorted(kept))
+        for what, insn in (("clear", clear), ("flush", self._flush)):
+            self._copy(("row", *parts, "part"), [insn], what)
+
+    def _with_whole_vectors_stored(self) -> None:
+        """Ask once for each vector of the result whether there is all of it."""
+        names, lanes = self._names, self._blocks.lanes
+        old = names["column_store"]
+        part, lane = (
+            self._name(f"{what}_store", f"{names[what]}_store") for what in ("part", "lane")
+        )
+        self._split(old, lanes, part, lane)
+        for condition in self.kernel.instruction(self._product.insn).predicates:
+            self._separate(ex.If(condition, 1, 0), lane, lanes)
 
     def _nest(self, *loops: str) -> None:
         self.kernel = prioritize_loops(self.kernel, [self._names[what] for what in loops])
 
-    def _copy(self, loops: Sequence[str], insn: str, suffix: str) -> None:
-        """Give an instruction loops of its own."""
+    def _copy(self, loops: Sequence[str], insns: Collection[str], suffix: str) -> None:
+        """Give instructions loops of their own."""
         old = [self._names[what] for what in loops]
         new = [self._name(f"{what}_{suffix}", f"{self._names[what]}_{suffix}") for what in loops]
-        self.kernel = duplicate_inames(self.kernel, old, insn, new)
+        self.kernel = duplicate_inames(self.kernel, old, sorted(insns), new)
 
-    def _extracted(self) -> list[tuple[str, Expression]]:
-        """Make rules of both factors; return their names, and what they stand for."""
+    def _with_operands_packed(self) -> None:
+        """Copy both factors."""
         names = self._names
-        (value,) = self.kernel.assignment(self._add).values
+        left, right = self._factors()
+        height, width = self._blocks.height, self._blocks.width
+        for like, node, swept, size in (
+            ("left", left, ("tile", "block", "near", *self._by, "row", *self._part), height),
+            ("right", right, ("panel", "block", "near", *self._by, *self._part, "column"), width),
+        ):
+            used = walk.free_variables(node)
+            inner = [what for what in swept if what not in self._part or names[what] in used]
+            parameters = [self._name(f"{like}_{what}", f"{like}_{what}") for what in inner]
+            loops = [names[what] for what in inner]
+            new = {o: ex.Variable(n) for o, n in zip(loops, parameters, strict=True)}
+            template = walk.substitute(node, new)
+            assert isinstance(template, ex.ExpressionNode)
+            rule = self.kernel.new_name(like)
+            self.kernel = extract_subst(self.kernel, rule, template, parameters, self._flush)
+            self.kernel = precompute(
+                self.kernel,
+                rule,
+                loops,
+                storage_axes=parameters,
+                precompute_inames=parameters,
+                precompute_outer_inames=[],
+                temporary_address_space="global",
+                default_tag=None,
+            )
+            self._separate(template, names[f"{like}_{'row' if like == 'left' else 'column'}"], size)
+            self._packed.append(rule)
+        self.kernel = add_barrier(self.kernel, self._packed[0], self._packed[1], within_inames=[])
+
+    def _factors(self) -> tuple[Expression, Expression]:
+        (value,) = self.kernel.assignment(self._flush).values
         factors = next(
             node.children
             for node in walk.subexpressions(value)
             if isinstance(node, ex.Product) and len(node.children) == 2
         )
-        left, right = factors[self._product.is_swapped], factors[not self._product.is_swapped]
-        found: list[tuple[str, Expression]] = []
-        for like, node, tile, inner in (
-            ("left", left, "tile", "row"),
-            ("right", right, "panel", "column"),
-        ):
-            parameters = [
-                self._name(f"{like}_{what}", f"{like}_{what}") for what in ("tile", "near", "depth")
-            ]
-            loops = (names[tile], names[inner], names["near"])
-            new = {o: ex.Variable(n) for o, n in zip(loops, parameters, strict=True)}
-            template = walk.substitute(node, new)
-            assert isinstance(template, ex.ExpressionNode)
-            rule = self.kernel.new_name(like)
-            self.kernel = extract_subst(self.kernel, rule, template, parameters, self._add)
-            found.append((rule, template))
-        return found
+        return factors[self._product.is_swapped], factors[not self._product.is_swapped]
 
-    def _with_operands_packed(self) -> None:
-        """Copy what a block needs of each factor."""
-        names = self._names
-        orders = (
-            ("tile", "depth", "near") if self._product.is_transposed else ("tile", "near", "depth")
-        )
-        for (rule, template), swept, order in zip(
-            self._rules,
-            (("tile", "row"), ("panel", "part", "lane")),
-            (orders, ("tile", "depth", "near")),
-            strict=True,
-        ):
-            like = "left" if swept[0] == "tile" else "right"
-            axes = [names[f"{like}_{what}"] for what in order]
-            self.kernel = precompute(
-                self.kernel,
-                rule,
-                [names[what] for what in (*swept, "near")],
-                storage_axes=axes,
-                precompute_inames=axes,
-                precompute_outer_inames=[names[what] for what in ("rows", "columns", "block")],
-                temporary_address_space="private",
-                default_tag=None,
-            )
-            self._separate(template, names[f"{like}_near"], like)
-        stored = self.kernel.instruction(self._product.insn).predicates
-        for condition in stored:
-            self._separate(ex.If(condition, 1, 0), names["column_store"], "right")
-
-    def _separate(self, node: Expression, inner: str, like: str) -> None:
+    def _separate(self, node: Expression, inner: str, size: int) -> None:
         """Write the code of full tiles apart, where all elements of these are there."""
-        last = (self._blocks.height if like == "left" else self._blocks.width) - 1
         for part in walk.subexpressions(node):
             if isinstance(part, ex.If) and isinstance(part.condition, ex.Comparison):
-                full = walk.substitute(part.condition, {inner: last})
+                full = walk.substitute(part.condition, {inner: size - 1})
                 if full != part.condition and isinstance(full, ex.ExpressionNode):
                     self.kernel = index_set_split(self.kernel, full)
-                return
+                    return
 
     def _in_order(self) -> None:
         """Nest the loops, and say which are parallel, unrolled or vectors."""
-        names = self._names
-        copied = ("left_tile", "left_depth", "left_near")
-        if not self._product.is_transposed:
-            copied = ("left_tile", "left_near", "left_depth")
+        names, parts, by = self._names, self._part, self._by
+        for like in ("left", "right"):
+            self._nest(*[name for name in names if name.startswith(f"{like}_")])
         order = [
-            *("rows", "columns", "tile_begin", "row_begin", "panel_begin", "column_begin", "block"),
-            *copied,
-            *(
-                "right_depth",
-                "right_tile",
-                "right_near",
-                "panel",
-                "tile",
-                "lane",
-                "row_clear",
-                "part_clear",
-            ),
-            *("near", "row", "part", "row_flush", "part_flush"),
-            *("tile_store", "row_store", "panel_store", "column_store"),
+            *("rows", "columns", "panel"),
+            *self._named("tile", "row", *parts, "column", suffix="begin"),
+            *("block", "tile", "lane"),
+            *self._named("row", *parts, "part", suffix="clear"),
+            *("near", *by, "row", *parts, "part"),
+            *self._named("row", *parts, "part", suffix="flush"),
+            *self._named("tile", "row", "part", "lane", *parts, suffix="store"),
         ]
         self._nest(*order)
-        unrolled = ("row", "part", "row_clear", "part_clear", "row_flush", "part_flush")
-        tags = {names[what]: UnrollTag() for what in unrolled}
-        groups = {names["rows"]: GroupTag(0), names["columns"]: GroupTag(1)}
-        self.kernel = tag_inames(self.kernel, {**tags, **groups, names["lane"]: VectorTag()})
+        unrolled = [
+            f"{what}{s}" for what in ("row", *parts, "part") for s in ("", "_clear", "_flush")
+        ]
+        unrolled += [*by, *(f"{what}_store" for what in parts)]
+        unrolled += [name for name in names if name.endswith(("_by", "_part_of_sum"))]
+        if not self._product.is_transposed:
+            unrolled.append("left_row")
+        tags: dict[str, InameTag] = {names[what]: UnrollTag() for what in unrolled}
+        tags |= {names["left_tile"]: GroupTag(0), names["right_panel"]: GroupTag(0)}
+        tags[names["lane"]] = VectorTag()
+        self.kernel = tag_inames(self.kernel, tags)
+
+    def _named(self, *loops: str, suffix: str) -> list[str]:
+        return [f"{what}_{suffix}" for what in loops]

@@ -79,6 +79,12 @@ def test_kinds_of_arguments_and_other_names_are_said() -> None:
     assert said == "   Another name of :py:obj:`PolygenError <polygen.PolygenError>`."
 
 
+def test_classes_in_parts_have_the_methods_of_all_parts() -> None:
+    (group,) = [g for g in GROUPS if "Builder" in g.names]
+    assert "   :inherited-members:" in list(entries.entry(group, "Builder"))
+    assert "   :inherited-members:" not in list(entries.entry(group, "SourceLocation"))
+
+
 def test_every_entry_says_what_it_is() -> None:
     lacking = [path for path in PATHS if len(entries.summary(names.resolve(path))) < 3]
     assert lacking == []

@@ -82,6 +82,37 @@ def steps(grid: bool) -> pg.Kernel:
     return _grid(_grid(knl, "i", 8, grid), "j", 8, grid)
 
 
+def settled(grid: bool) -> pg.Kernel:
+    """Return rounds that conditions end: loops on the host, one inside of the other."""
+    knl = pg.make_kernel(
+        ["{ [i, j]: 0<=i,j<n }", "{ [t]: 0<=t }", "{ [s]: 0<=s<most }"],
+        """
+        for t while left[0] > 0
+            for s
+                next[i] = u[(i + 1) % n] + s + t
+                u[j] = next[j]
+                count[0] = count[0] + 1
+                break if u[0] % 4 == 3
+                count[1] = count[1] + 1
+            end
+            left[0] = left[0] - 1
+        end
+        """,
+        [
+            pg.GlobalArg("u", np.int32, shape="n"),
+            pg.GlobalArg("left", np.int32, shape="1"),
+            pg.GlobalArg("count", np.int32, shape="2"),
+            pg.TemporaryVariable("next", np.int32, "n", pg.AddressSpace.GLOBAL),
+            "...",
+        ],
+        assumptions="n >= 1",
+        seq_dependencies=True,
+        name="settled",
+    )
+    knl = _grid(_grid(knl, "i", 8, grid), "j", 8, grid)
+    return pg.set_options(knl, check_every=2)
+
+
 def many_types(grid: bool) -> pg.Kernel:
     """Return a sum of numbers of all types."""
     types = "int8 uint8 int16 uint16 int32 uint32 int64 float16 float32 float64".split()  # noqa: SIM905
@@ -235,11 +266,23 @@ def _diffused(u: Any, count: int) -> Any:
     return u
 
 
+def _settled(u: Any, rounds: int, most: int) -> dict[str, Any]:
+    count = np.zeros(2, np.int32)
+    for t in range(rounds):
+        for s in range(most):
+            u = np.roll(u, -1) + np.int32(s + t)
+            count[0] += 1
+            if u[0] % 4 == 3:
+                break
+            count[1] += 1
+    return {"u": u, "left": np.zeros(1, np.int32), "count": count}
+
+
 def cases() -> dict[str, Case]:
     """Return all cases, by the names of their kernels."""
     a, b = _RNG.normal(size=(2, 40)).astype(np.float32)
     left, right = _RNG.normal(size=(7, 5)), _RNG.normal(size=(5, 6))
-    u = _RNG.normal(size=13)
+    u, numbers = _RNG.normal(size=13), (np.arange(13) * 5 % 7).astype(np.int32)
     h, c = _RNG.normal(size=11).astype(np.float16), _RNG.normal(size=22).view(complex)
     c = c.astype(np.complex64)
     flags, small = _RNG.random(11) < 0.5, _RNG.integers(-28, 127, 11).astype(np.int8)
@@ -257,6 +300,12 @@ def cases() -> dict[str, Case]:
         "axpy": Case(axpy, {"a": a, "b": b}, {"alpha": 1.5}, {"out": np.float32(1.5) * a + b}),
         "product": Case(product, {"a": left, "b": right}, {"ld": 8}, {"c": left @ right}),
         "steps": Case(steps, {"u": u}, {"steps": 5}, {"u": _diffused(u, 5)}),
+        "settled": Case(
+            settled,
+            {"u": numbers, "left": np.array([6], np.int32), "count": np.zeros(2, np.int32)},
+            {"most": 5},
+            _settled(numbers, 6, 5),
+        ),
         "many_types": Case(
             many_types,
             {},

@@ -14,7 +14,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import CannotEmit
-from tests.emission.kernels import axpy, cases, product, reversed_blocks, rows, steps
+from tests.emission.kernels import axpy, cases, product, reversed_blocks, rows, settled, steps
 
 
 def described(knl: pg.Kernel, target: str) -> Any:
@@ -35,7 +35,7 @@ def test_usual_sizes_are_not_refused() -> None:
 
 def test_description_of_arguments() -> None:
     found = described(product(False), "c")
-    assert (found["format"], found["kernel"], found["target"]) == (1, "product", "c")
+    assert (found["format"], found["kernel"], found["target"]) == (2, "product", "c")
     assert found["polygen"] == pg.__version__
     assert found["index_type"] == "int64"  # as its size ld
     arguments = {a["name"]: a for a in found["arguments"]}
@@ -74,6 +74,7 @@ def test_description_of_launches() -> None:
     assert (next_["name"], next_["direction"], next_["storage"]) == ("next", "temporary", "n")
     (loop,) = found["launches"]
     assert (loop["loop"], loop["from"], loop["below"], loop["step"]) == ("t", "0", "steps", 1)
+    assert loop["while"] == []
     first, second = loop["body"]
     assert first == {
         "function": "steps_0",
@@ -90,6 +91,18 @@ def test_description_of_launches() -> None:
     assert second["function"] == "steps_1"
     (blocks,) = described(reversed_blocks(True), "cuda")["launches"]
     assert (blocks["shared_bytes"], blocks["items"]) == (65536, [256])
+
+
+def test_description_of_loops_that_conditions_end() -> None:
+    found = described(settled(True), "opencl")
+    assert {"t_runs", "s_runs"} < {t["name"] for t in found["temporaries"]}
+    assert found["options"] == {"check_every": 2}
+    (outer,) = [node for node in found["launches"] if "loop" in node]
+    assert (outer["from"], outer["below"], outer["while"]) == ("0", None, ["t_runs"])
+    (inner,) = [node for node in outer["body"] if "loop" in node]
+    assert (inner["from"], inner["below"]) == ("0", "most")
+    assert "s_runs" in inner["while"]
+    assert described(settled(False), "c")["launches"] == []
 
 
 def test_every_member_is_described() -> None:

@@ -18,7 +18,7 @@ from tests.needs import needs
 
 pytestmark = pytest.mark.more
 
-NAMES = ("product", "steps", "many_types", "vectors", "reversed_blocks")
+NAMES = ("product", "steps", "settled", "many_types", "vectors", "reversed_blocks")
 CASES = {name: case for name, case in cases().items() if name in NAMES}
 HEADERS = Path(__file__).with_name("opencl_headers")  # not all machines have the whole ones
 

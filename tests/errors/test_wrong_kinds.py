@@ -147,11 +147,11 @@ def test_single_calls(call: Callable[[], object], what: str) -> None:
     [
         (pg.GlobalArg, "GlobalArg needs the argument 'name'", "is GlobalArg(n"),
         (pg.ConstantArg, "ConstantArg needs the argument 'name'", "it is ConstantArg(name, dtype"),
-        (pg.ValueArg, "ValueArg needs the argument 'name'", "it is ValueArg(name, dtype=...)"),
+        (pg.ValueArg, "ValueArg needs the argument 'name'", "it is ValueArg(name, dtype=...,"),
         (pg.TemporaryVariable, "needs the argument 'name'", "(name, dtype=..."),
         (lambda: pg.ValueArg("n", shape=3), "ValueArg has no argument 'shape'", "(name, dtype="),  # type: ignore[call-arg]
         (lambda: pg.GlobalArg("a", dtyp=3), "GlobalArg has no argument 'dtyp'", "mean 'dtype'"),  # type: ignore[call-arg]
-        (lambda: pg.ValueArg("a", 1, 2), "takes 2 positional arguments, not 3", "ValueArg(name"),  # type: ignore[call-arg]
+        (lambda: pg.ValueArg("a", 1, 2), "takes 2 positional arguments, not 3", "ValueArg(name"),  # type: ignore[call-arg, arg-type]
         (pg.Assignment, "Assignment needs the argument 'id'", "Assignment(id, assignee, exp"),
         (lambda: pg.Barrier("b"), "Barrier needs the argument 'scope'", "Barrier(id"),  # type: ignore[call-arg]
         (lambda: pg.NoOp(name="b"), "NoOp has no argument 'name'", "NoOp(id"),  # type: ignore[call-arg]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import ml_dtypes
 import numpy as np
 import pytest
 
-from polygen.errors import InternalError, InvalidArgument
+import polygen as pg
+from polygen.errors import InternalError, InvalidArgument, WrongArgumentType
 from polygen.ir.dtype import (
     FACTS,
     computed_in,
     facts,
     integer_limits,
+    is_bfloat16,
     is_exact,
     is_inexact,
     is_integer,
@@ -53,6 +58,24 @@ def test_predicates(name: str) -> None:
     assert is_exact(dtype) != is_inexact(dtype)
     assert is_real(dtype) != np.issubdtype(dtype, np.complexfloating)
     assert is_short_float(dtype) == (name == "float16")
+
+
+OF_V = ["V2", "V4", [("a", "u1"), ("b", "u1")], "float8_e4m3", "float8_e5m2"]
+
+
+@pytest.mark.parametrize("spec", OF_V)
+def test_other_types_of_its_letter_are_no_bfloat16(spec: Any) -> None:
+    dtype = np.dtype(getattr(ml_dtypes, spec, spec) if isinstance(spec, str) else spec)
+    assert dtype.kind in "Vf"
+    assert not is_bfloat16(dtype)
+    assert is_bfloat16(np.dtype(ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("spec", ["V2", [("a", "u1"), ("b", "u1")]])
+def test_arrays_of_other_types_of_its_letter_are_refused(spec: Any) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "b[i] = a[i]")
+    with pytest.raises(WrongArgumentType, match="which is no type of numbers"):
+        knl.executor("c")(a=np.zeros(4, spec))
 
 
 def test_predicates_of_bfloat16() -> None:

@@ -78,6 +78,24 @@ def test_conditions_are_joined_by_bitwise_operators() -> None:
     assert readable(i & (s > 0)) == parse_expression("i & (s > 0)")
 
 
+def test_declared_truth_values_are_conditions() -> None:
+    b = pg.Builder()
+    keep, x = b.array("keep", "bool", (4,)), b.array("x", "float64", (4,))
+    flag, i = b.scalar("flag", "bool"), NAMES["i"]
+    made = ~keep[i] & (x[i] > 0) | ~flag
+    assert readable(made) == parse_expression("not keep[i] and x[i] > 0 or not flag")
+    assert readable(keep[i] & i) == parse_expression("keep[i] & i")
+
+
+@pytest.mark.parametrize(
+    "text", ["a[i] > n", "a[i] >= s", "a[i] + 1 < i", "i <= n", "n != i", "a[n] == s", "s < a[i]"]
+)
+def test_conditions_are_as_they_are_written(text: str) -> None:
+    made = eval(text, {}, NAMES)  # noqa: S307  (texts of this file)
+    assert repr(made) == f"<{text}>"
+    assert readable(made) == parse_expression(text)
+
+
 def test_numbers_and_trees_of_others_stand_beside_handles() -> None:
     a, i = NAMES["a"], NAMES["i"]
     assert readable(np.float32(2) * a[i]) == parse_expression("float32(2.0)*a[i]")

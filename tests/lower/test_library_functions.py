@@ -202,13 +202,13 @@ def check_agreement(case: Case) -> None:
     names = set(case.kernel.variables) & {"m", "n", "k"}
     dtype = np.complex128 if case.is_complex else np.float64
     arrays = {n: np.int32 if n == "p" else dtype for n in case.shapes}
-    numbers = {n: dtype for n in ("al", "be") if n in case.kernel.variables}
+    numbers = {n: case.number_type(dtype) for n in ("al", "be") if n in case.kernel.variables}
     values = dict.fromkeys(numbers, 2)
     sizes = [{**dict.fromkeys(names, size), **values} for size in (0, 1, 3)]
     agree(pg.add_dtypes(case.kernel, {**arrays, **numbers}), sizes)
 
 
-@pytest.mark.parametrize("number", [0, 14, 17, 24, 45])
+@pytest.mark.parametrize("number", [0, 14, 17, 24, 45, 53])
 def test_agree(number: int) -> None:
     check_agreement(CASES[number])
 

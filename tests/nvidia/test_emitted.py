@@ -15,7 +15,7 @@ from tests.emission.kernels import cases
 from tests.needs import needs
 from tests.nvidia.host_driver import HostDriver
 
-NAMES = ("steps", "many_types", "reversed_blocks")
+NAMES = ("steps", "settled", "many_types", "reversed_blocks")
 CASES = {name: case for name, case in cases().items() if name in NAMES}
 FAKE = Path(__file__).with_name("fake_cuda.c")
 

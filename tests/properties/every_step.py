@@ -33,6 +33,7 @@ NOT_DRAWN = {
     "split_scan": "no reduction of these kernels grows along a loop: tests/transforms has its own",
     "reduce_online": "it takes sums of powers alone: tests/transforms has its own",
     "split_argmax": "it takes elements as they are, or integers: tests/transforms has its own",
+    "split_complex_sum": "it takes complex numbers: tests/transforms has its own",
     "narrow_sum": "it takes small integers, and few of them: tests/transforms has its own",
     "pairwise_sums": "it takes split_iname and split_reduction_inward, which are drawn",
     "share_rows": "it takes rows of constant lengths alone: tests/transforms has its own",

@@ -82,9 +82,10 @@ class Program:
 
     def _syrk(self) -> None:
         c, a = self.random.sample(MATRICES, 2)
-        said, words = self._options(uplo=("L", "U"), trans=("N", "T"))
+        routine, other = self.random.choice((("syrk", "T"), ("herk", "C")))
+        said, words = self._options(uplo=("L", "U"), trans=("N", other))
         given, beta = self._added((a,))
-        self.lines.append(f'{c} = library("syrk", {given}{words})')
+        self.lines.append(f'{c} = library("{routine}", {given}{words})')
 
         def step(x: dict[str, Any]) -> None:
             taken = _taken(x[a], said["trans"])

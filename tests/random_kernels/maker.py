@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from polygen.ir.kernel import Kernel
 from polygen.language.of_nothing import identities
 from tests.oracle.cases import QUIET
 from tests.properties.expressions import mentions
+from tests.random_kernels.ended_loops import ended_loop
 from tests.random_kernels.expressions import TABLE, Expressions
 from tests.random_kernels.functions import KERNELS, OWN
 from tests.random_kernels.nest import Nest
@@ -72,6 +74,7 @@ class Maker:
         program: what the kernel is of, if it was merged with those that it may call.
         nests: the inames of each nest, outermost first.
         bounded: inames of reductions whose values depend on those of others.
+        choice_of_loops: decides which nests have a loop that a condition ends.
     """
 
     random: random.Random
@@ -89,6 +92,7 @@ class Maker:
     reductions: int = 0
     nests: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     bounded: set[str] = field(default_factory=set[str])
+    choice_of_loops: Random = field(default_factory=lambda: Random(0))
     _count: int = 0
 
     OFFSET: ClassVar[int] = 8  # added to inames in subscripts: they may be as low as -4
@@ -102,6 +106,9 @@ class Maker:
             nest = Nest(self, tuple(letters[: self.random.choice((0, 1, 2, 2, 3))]), fence)
             self.nests.append(nest.names)
             fill(nest)
+            if self.choice_of_loops.random() < 0.12:  # its own, so that other kernels stay
+                ended_loop(nest)
+                self.constructs.append("ended loop")
             fence = nest.close()
         return pg.tag_inames(self._made(), self.tags)
 
@@ -248,7 +255,8 @@ def _takes(rule: Rule, argument: Value) -> bool:
 
 def random_maker(seed: int, target: str = "c") -> Maker:
     """Return the maker of a kernel that a seed stands for."""
-    return Maker(random.Random(seed), target=target)
+    own = Random(f"{seed}: loops")
+    return Maker(random.Random(seed), target=target, choice_of_loops=own)
 
 
 def arguments_of(kernel: Kernel, sizes: dict[str, int], seed: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,10 +221,15 @@ def test_a_loop_over_elements_may_be_left() -> None:
     assert s.tolist() == [3, 0, 26, 3]
 
 
-def test_files_for_hosts_are_made_where_the_code_asks_the_flag(tmp_path: Path) -> None:
-    assert "t_runs[0] != 0" in pg.emit(on_grid(relaxed()), "c", tmp_path).files["relaxed.c"]
-    with pytest.raises(pg.errors.CannotEmit, match="a condition ends the loop of 't'"):
-        pg.emit(on_grid(relaxed()), "opencl", tmp_path)
+@pytest.mark.parametrize("every", [1, 5])
+def test_files_for_hosts_ask_the_flag(every: int) -> None:
+    """What emitted programs compute: `settled` in tests/emission/kernels.py."""
+    knl = pg.set_options(on_grid(relaxed()), check_every=every)
+    assert "t_runs[0] != 0" in pg.emit(knl, "c").files["relaxed.c"]
+    for target in ("opencl", "cuda"):
+        _, _, text = pg.emit(knl, target).files["relaxed.h"].partition("relaxed_launches(")
+        assert text.count("pg_ask(pg_context, 0, &pg_runs)") == 1
+        assert ("pg_turn_t % 5 == 0" in text) == (every == 5)
 
 
 def test_threads_do_not_ask_a_flag_that_another_one_changes() -> None:
@@ -244,6 +248,7 @@ def test_threads_do_not_ask_a_flag_that_another_one_changes() -> None:
 
 
 def test_what_is_not_counted() -> None:
+    """Without a number of iterations: tests/inspection/counts/test_trips.py has those with one."""
     with pytest.raises(pg.errors.NotCountable, match="data decides whether 't_runs' holds"):
         pg.get_op_map(bisection())
 

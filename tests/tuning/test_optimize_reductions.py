@@ -191,6 +191,19 @@ def chosen(shape: tuple[int, ...], over: str, to: str) -> dict[str, int]:
     return arguments(pg.optimize_reductions(knl, H200), "parallelize_reduction")
 
 
+@pytest.mark.parametrize("length", [2, 3, 1000])
+def test_what_a_rule_says_is_reduced(length: int) -> None:
+    """In terms, in lanes and in groups: the type is that of what the rule stands for."""
+    text = "scaled(x) := a[i,x]*a[i,0]\ns[i] = sum(j, scaled(j)) {id=s}\nt[i] = scaled(0)"
+    a = np.random.default_rng(length).integers(-9, 9, (3, length)).astype(np.float32)
+    for target in (None, "c"):
+        knl = made(f"{{ [i,j]: 0<=i<3 and 0<=j<{length} }}", text, a="float32").copy(target=target)
+        knl = pg.set_options(knl, silenced_warnings=["NotOptimized", "NotVectorized"])
+        total, first = pg.optimize_reductions(knl, H200).executor("c")(a=a)[1]
+        np.testing.assert_array_equal(total, a.sum(1) * a[:, 0])
+        np.testing.assert_array_equal(first, a[:, 0] ** 2)
+
+
 def test_a_small_input_is_one_groups() -> None:
     found = chosen((1000,), "i", "0")
     assert found["blocks"] == 1

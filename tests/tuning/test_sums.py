@@ -124,7 +124,10 @@ def test_what_is_made_of_sums(name: str, device: str) -> None:
     text, right = MORE[name]
     for n in (1_000, 40_013, 2**20 + 1):
         arrays = [pg.GlobalArg(array, "float32", (n,)) for array in "xy"][: 1 + ("y[" in text)]
-        knl = pg.make_kernel(f"{{ [i,j]: 0<=i,j<{n} }}", text.format(n=n), [*arrays, "..."])
+        inames = "i,j" if "sum(j" in text else "i"
+        knl = pg.make_kernel(
+            f"{{ [{inames}]: 0<={inames}<{n} }}", text.format(n=n), [*arrays, "..."]
+        )
         run = optimized(knl, device).executor("c")
         for draw in DRAWS.values():
             x, y = (draw(np.random.default_rng(k), (n,)).astype(np.float32) for k in (1, 2))

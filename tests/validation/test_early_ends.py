@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower_prepared, prepare
-from polygen.lower.program import Assign, HostLoop, If, Loop, LoopProgram, Node
+from polygen.lower.program import Assign, HostLoop, HostNode, If, Loop, LoopProgram, Node
 from polygen.validation.validate import check
 from tests.validation.edits import Edit, edited, said, shows, var, where
 
@@ -191,6 +192,86 @@ def test_a_loop_on_the_host_that_begins_late() -> None:
     knl, program = around()
     with pytest.raises(WrongInstances):
         check(knl, with_host_loop(program, lower=1))
+
+
+WITH_BREAK = """
+for t while left[0] > 0
+  for i
+    y[i] = x[i] - 1
+  end
+  break if y[0] < -3
+  for k
+    x[n - 1 - k] = y[k]
+  end
+  left[0] = left[0] - 1
+end
+for m
+  z[m] = x[m]
+end
+"""
+
+
+def with_break() -> tuple[Kernel, LoopProgram]:
+    """Return a kernel with a break between launches, and its program."""
+    knl = pg.make_kernel(
+        ["{ [i, k, m]: 0<=i,k,m<n }", "{ [t]: 0<=t }"],
+        WITH_BREAK,
+        [pg.GlobalArg("left", np.int32, shape=1), "..."],
+        seq_dependencies=True,
+    )
+    knl = pg.add_dtypes(knl, {"x": np.float32})
+    for iname in "ikm":
+        knl = pg.split_iname(knl, iname, 16, outer_tag="g.0", inner_tag="l.0")
+    return _lowered(knl)
+
+
+def _unguarded(node: Node) -> tuple[Node, ...]:
+    """Return a node that does not ask the flag, with what it asks beside."""
+    if isinstance(node, If) and isinstance(node.condition, ex.LogicalAnd):
+        rest = tuple(part for part in node.condition.children if part != var("t_runs"))
+        return (replace(node, condition=rest[0] if len(rest) == 1 else ex.LogicalAnd(rest)),)
+    return (node,)
+
+
+_Nodes = tuple[HostNode, ...]
+_HostFault = Callable[[HostNode, HostLoop, HostNode, _Nodes], _Nodes]
+# Each takes the launch before the loop, the loop, the launch behind, and the launches in the loop:
+# the head, i, the break, k.
+HOST_FAULTS: dict[str, _HostFault] = {
+    "the head is last": lambda a, t, z, b: (a, replace(t, body=(*b[1:], b[0])), z),
+    "the head is asked once": lambda a, t, z, b: (a, b[0], replace(t, body=b[1:]), z),
+    "the head is lost": lambda a, t, z, b: (a, replace(t, body=b[1:]), z),
+    "the break is lost": lambda a, t, z, b: (a, replace(t, body=(*b[:2], b[3])), z),
+    "the break is late": lambda a, t, z, b: (a, replace(t, body=(*b[:2], b[3], b[2])), z),
+    "the break is early": lambda a, t, z, b: (a, replace(t, body=(b[0], b[2], b[1], b[3])), z),
+    "the flag is set late": lambda a, t, z, _: (t, a, z),
+    "the flag is set again and again": lambda a, t, z, b: (replace(t, body=(a, *b)), z),
+    "the flag is never set": lambda _, t, z, __: (t, z),
+    "every second iteration": lambda a, t, z, _: (a, replace(t, step=2), z),
+    "the loop comes twice": lambda a, t, z, _: (a, t, t, z),
+    "the loop is lost": lambda a, _, z, b: (a, *b, z),
+    "what follows is in it": lambda a, t, z, b: (a, replace(t, body=(*b, z))),
+    "what follows comes before": lambda a, t, z, _: (a, z, t),
+    "an end that nobody passes": lambda a, t, z, _: (a, replace(t, runs=None), z),
+}
+
+
+@pytest.mark.parametrize("fault", HOST_FAULTS)
+def test_faults_of_loops_on_the_host(fault: str) -> None:
+    knl, program = with_break()
+    check(knl, program)
+    begin, loop, behind = program.host
+    assert isinstance(loop, HostLoop)
+    wrong = replace(program, host=HOST_FAULTS[fault](begin, loop, behind, loop.body))
+    with pytest.raises(WrongLoopProgram):
+        check(knl, wrong)
+
+
+def test_launches_beyond_the_end_ask_the_flag() -> None:
+    """What makes results the same, however often the host reads it."""
+    knl, program = with_break()
+    with pytest.raises(WrongLoopProgram):
+        check(knl, edited(program, _unguarded))
 
 
 def test_work_items_that_share_what_ends_their_loop() -> None:

@@ -25,6 +25,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import update_identity
+from polygen.ir.substitution import expand
 from polygen.ir.tags import AutoLocalTag, GroupTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.language.kernel_assembly import check_made
@@ -254,7 +255,8 @@ def _check_operation(kernel: Kernel, name: str, updates: Sequence[Assignment]) -
         )
     for insn in updates if is_exact(dtype) else ():
         assert insn.update is not None
-        operand = letter(type_of(insn.update.operand, kinds(kernel)))
+        added = expand(insn.update.operand, kernel.rules)
+        operand = letter(type_of(added, kinds(kernel.expanded)))
         if operand not in "biu":
             raise _refusal(
                 kernel,

@@ -13,6 +13,7 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.instruction import Barrier, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.library_call import LibraryCall
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,10 @@ class _Walk:
 
 
 def _pieces(nodes: Sequence[TreeNode]) -> Iterable[TreeNode | tuple[TreeNode, ...]]:
-    """Yield barriers of the whole grid, loops around such, and what is between them."""
+    """Yield barriers of the whole grid, loops around such, and what is between them.
+
+    A call of a library is a launch of its own.
+    """
     launch: list[TreeNode] = []
     for node in nodes:
         if not _ends_launch(node):
@@ -138,7 +142,7 @@ def _pieces(nodes: Sequence[TreeNode]) -> Iterable[TreeNode | tuple[TreeNode, ..
         if launch:
             yield tuple(launch)
             launch = []
-        yield node
+        yield (node,) if isinstance(node, LibraryCall) else node
     if launch:
         yield tuple(launch)
 
@@ -146,7 +150,7 @@ def _pieces(nodes: Sequence[TreeNode]) -> Iterable[TreeNode | tuple[TreeNode, ..
 def _ends_launch(node: TreeNode) -> bool:
     if isinstance(node, LoopNode):
         return any(map(_ends_launch, node.children))
-    return isinstance(node, BarrierNode) and node.everyone
+    return (isinstance(node, BarrierNode) and node.everyone) or isinstance(node, LibraryCall)
 
 
 def lost_temporaries(kernel: Kernel) -> tuple[str, ...]:

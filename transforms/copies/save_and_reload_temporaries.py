@@ -22,6 +22,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import constant_axes
+from polygen.ir.library_call import LibraryCall
 from polygen.ir.tags import AutoLocalTag, GroupTag, InameTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
@@ -54,7 +55,8 @@ def save_and_reload_temporaries(kernel: Kernel) -> Kernel:
            which those are that write them.
         2. The first value on each of these axes is affine in the parameters.
         3. Verbatim C does not touch them: its text names them.
-        4. What may have been written in a launch is written there, or was before.
+        4. No call of a library needs them: nothing is reloaded there.
+        5. What may have been written in a launch is written there, or was before.
 
     Before -> After:
 
@@ -93,9 +95,9 @@ def save_and_reload_temporaries(kernel: Kernel) -> Kernel:
         }
 
     Raises:
-        NotSavable: if 1 or 2 does not hold.
+        NotSavable: if 1, 2 or 4 does not hold.
         VerbatimNotPossible: if 3 does not hold.
-        UninitializedRead, NewObligation: if 4 does not hold.
+        UninitializedRead, NewObligation: if 5 does not hold.
 
     Source: Loo.py's transformation of this name.
     """
@@ -194,6 +196,7 @@ class _Keeper:
         name = self._variable.name
         homes = [(part, used) for part in launches if (used := users_in(kernel, name, part))]
         for at, (part, used) in enumerate(homes):
+            _check_no_library(kernel, name, used)
             own = name if at == 0 else kernel.new_name(f"{name}_{at}", self._taken)
             self._taken.add(own)
             writers = [i.id for i in used if name in i.written_names]
@@ -367,6 +370,19 @@ def _is_exposed(kernel: Kernel, home: _Home, readers: frozenset[str]) -> bool:
         if insn_id in ids
         for access in touched(plain, insn_id)[home.name]
     )
+
+
+def _check_no_library(kernel: Kernel, name: str, users: Iterable[Instruction]) -> None:
+    for insn in users:
+        if isinstance(insn, LibraryCall):
+            raise _refused(
+                kernel,
+                f"'{insn.id}', a call of a library, needs '{name}', and nothing is reloaded in "
+                "such a call",
+                insn.id,
+                remedy=f"store '{name}' in a global temporary: declare it with "
+                "address_space=AddressSpace.AUTO",
+            )
 
 
 def _check_bounds(kernel: Kernel, name: str) -> None:

@@ -19,6 +19,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import project_out, universe
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
@@ -124,9 +125,13 @@ def _solved(value: LinearForm, at: LinearForm, insn: Instruction) -> tuple[Linea
     """Return what the one iname in a subscript is where the subscript has this value, and it."""
     inames = [name for name in at.names() if name in insn.within_inames]
     factor = at.terms.get(inames[0], 0) if len(inames) == 1 else 0
-    if abs(factor) != 1:
+    if not factor:
         return None
-    return (value - at) * factor + LinearForm.of_name(inames[0]), inames[0]
+    rest = value - at + LinearForm.of_name(inames[0]) * factor
+    if any(number % factor for number in (rest.constant, *rest.terms.values())):
+        return None
+    terms = {name: number // factor for name, number in rest.terms.items()}
+    return LinearForm(rest.constant // factor, terms), inames[0]
 
 
 def _at_value(
@@ -212,14 +217,31 @@ def kept_by_items(kernel: Kernel, *ids: str) -> Kernel:
     around = loops_of_all(kernel, ids)
     for temporary in kernel.temporaries:
         own = uses.get(temporary.name, ())
-        if temporary.shape and _is_one_element(own, around) and {u.insn.id for u in own} & {*ids}:
+        if not temporary.shape or {*ids}.isdisjoint(use.insn.id for use in own):
+            continue
+        if _is_one_element(kernel, own, around):
             kernel = as_scalar(kernel, temporary.name)
     return kernel
 
 
-def _is_one_element(uses: Sequence[Reference], around: frozenset[str]) -> bool:
+def _is_one_element(kernel: Kernel, uses: Sequence[Reference], around: frozenset[str]) -> bool:
     """Tell whether each iteration of these loops has an element that no other one has."""
-    if len({use.index for use in uses}) != 1:
+    counted = [frozenset[str]().union(*map(walk.free_variables, use.index)) for use in uses]
+    if not all(
+        names & use.inames <= around <= use.insn.within_inames
+        for names, use in zip(counted, uses, strict=True)
+    ):
         return False
-    counted = frozenset[str]().union(*map(walk.free_variables, uses[0].index))
-    return all(counted & use.inames <= around <= use.insn.within_inames for use in uses)
+    there = domain_of(kernel, around).intersect(kernel.assumptions.flat)
+    return all(_is_same_index(uses[0].index, use.index, there) for use in uses[1:])
+
+
+def _is_same_index(
+    first: Sequence[Expression], second: Sequence[Expression], points: isl.Set
+) -> bool:
+    """Tell whether subscripts, as affine functions, are equal at all points."""
+    for one, other in zip(first, second, strict=True):
+        same = None if one == other else condition_set(ex.Comparison(one, "==", other))
+        if one != other and (same is None or not points.is_subset(same)):
+            return False
+    return True

@@ -190,13 +190,14 @@ class _Keeping:
     def _elements(self, node: ex.Reduction) -> list[ex.Subscript]:
         """Return elements of new arrays for what a part comes to."""
         shape = tuple([axis.size for _, axis in self._axes])
-        index = tuple([axis.place(LinearForm.of_name(iname)) for iname, axis in self._axes])
+        index = [axis.place(LinearForm.of_name(iname)) for iname, axis in self._axes]
+        subscript = tuple(index) if len(index) > 1 else index[0]
         found: list[ex.Subscript] = []
         parts = parts_of(node) if facts_of(node.operation).width > 1 else (node,)
         like = "part_" + "_".join(i for i in node.inames if i != self._part)
         for dtype in [kept_in(self._kernel, part) for part in parts]:
             array = self.revision.temporary(like, dtype, shape, AddressSpace.GLOBAL)
-            found.append(ex.Subscript(array, index))
+            found.append(ex.Subscript(array, subscript))
         return found
 
     def _axis(self, iname: str) -> tuple[str, TileAxis]:

@@ -19,6 +19,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of
+from polygen.ir.substitution import expand
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.proof import Rearranged
@@ -85,8 +86,10 @@ def _unrolled(kernel: Kernel, insn: Instruction, iname: str) -> Kernel:
         if facts.width > 1:
             return node
         values = _values(kernel, insn, iname)
-        dtypes = reduction_types(node, known)
-        is_kept = default_dtype(type_of(node.operand, known)) == dtypes[0]
+        plain = expand(node, kernel.rules)
+        assert isinstance(plain, ex.Reduction)
+        dtypes = reduction_types(plain, known)
+        is_kept = default_dtype(type_of(plain.operand, known)) == dtypes[0]
         terms = [walk.substitute(node.operand, {iname: value}) for value in values]
         parts = [t if is_kept else ex.converted(dtypes[0].name, t) for t in terms]
         (none,) = facts.identity(dtypes)
@@ -116,7 +119,8 @@ def _converted(
     variable = kernel.variables.get(ex.name_of(insn.assignee))
     dtype = None if variable is None else variable.dtype
     is_all = isinstance(insn.expression, ex.Reduction) and changed.expression is not insn.expression
-    if dtype is None or not is_all or default_dtype(type_of(changed.expression, known)) == dtype:
+    plain = expand(changed.expression, kernel.rules)
+    if dtype is None or not is_all or default_dtype(type_of(plain, known)) == dtype:
         return changed
     return changed.copy(expression=ex.converted(to_dtype(dtype).name, changed.expression))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeAlias, cast
 
 import islpy as isl
@@ -158,13 +158,28 @@ def in_two(
             else _split_parameter(d, iname, length, outer, inner)
             for d in kernel.domains
         ),
-        instructions=tuple(rewrite(insn) for insn in kernel.instructions),
+        instructions=_rewritten(kernel, iname, rewrite),
         tags={i: t for i, t in kernel.tags.items() if i != iname},
         priorities=tuple(
-            tuple(n for i in p for n in parts.get(i, (i,))) for p in kernel.priorities
+            [
+                tuple(n for i in p for n in parts.get(i, (i,))) if iname in p else p
+                for p in kernel.priorities
+            ]
         ),
     )
     return new, old_value
+
+
+def _rewritten(
+    kernel: Kernel, iname: str, rewrite: Callable[[Instruction], Instruction]
+) -> tuple[Instruction, ...]:
+    """Return a kernel's instructions, those rewritten that have to do with an iname."""
+    if kernel.has_invocations or kernel.calls:
+        return tuple(map(rewrite, kernel.instructions))
+    insns = list(kernel.instructions)
+    for number in kernel.in_loops((iname,)):
+        insns[number] = rewrite(insns[number])
+    return tuple(insns)
 
 
 def _split_alone(

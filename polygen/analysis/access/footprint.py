@@ -16,6 +16,7 @@ from polygen.analysis.access.accesses import (
     reference_domain,
     references_by_name,
 )
+from polygen.analysis.access.digit_extents import counted, digit_extent
 from polygen.analysis.access.symbolic_footprint import reached_elements
 from polygen.analysis.access.table_values import values_in_tables
 from polygen.analysis.integers.affine_forms import LinearForm, linear_form
@@ -82,9 +83,11 @@ def guess_shape(kernel: Kernel, name: str) -> GuessedShape:
     found = references_by_name(kernel).get(name, ())
     found = tuple([r for r in found if r.index or not r.vague])  # verbatim C tells nothing
     if not found:
+        declared = kernel.variables.get(name)
+        where = None if declared is None else declared.location
         raise ShapeNotFound(
             f"no instruction mentions '{name}', so nothing tells its shape",
-            where=kernel.location,
+            where=where or kernel.location,
             remedy=f"declare it: GlobalArg('{name}', shape=...), or leave it out",
         )
     rank = len(found[0].index)
@@ -120,7 +123,7 @@ def _guess_extent(kernel: Kernel, found: Sequence[Reference], axis: int) -> Expr
     data: Reference | None = None
     follows_a_loop = False
     for reference in found:
-        largest = _largest(kernel, reference, axis)
+        largest = _largest(kernel, reference, axis) or _last_digit(kernel, reference, axis)
         if largest is None:
             data = reference
             continue
@@ -137,6 +140,17 @@ def _guess_extent(kernel: Kernel, found: Sequence[Reference], axis: int) -> Expr
             return None
         raise _not_found(kernel, data, f"subscript {axis + 1} is, or is bounded by, data")
     return _join_extents(kernel, list(forms.values()), functions)
+
+
+def _last_digit(kernel: Kernel, reference: Reference, axis: int) -> LinearForm | None:
+    """Return the largest value of a subscript such as ``i % m``, a digit of a loop, or None."""
+    iname = counted(kernel, reference.index[axis])
+    if iname is None or iname not in reference.inames or reference.conditions:
+        return None
+    last = last_iteration(kernel, reference.inames, iname)
+    extent = None if last is None else digit_extent(kernel, reference.index[axis], last + 1)
+    form = None if extent is None else linear_form(extent)
+    return None if form is None else form + -1
 
 
 def _mentions_iname(reference: Reference, axis: int) -> bool:

@@ -128,7 +128,7 @@ def _nest(kernel: Kernel, top: int) -> Kernel | None:
         else:
             return None
     inames = within.union(*(insn.reduction_inames for insn in insns))
-    homes = [kernel.domains[n] for n in sorted({_homes(kernel)[i] for i in inames})]
+    homes = [kernel.domains[n] for n in sorted({kernel.numbers_of_domains[i] for i in inames})]
     if any(not inames.issuperset(d.inames) for d in homes):
         return None
     return kernel.copy(
@@ -139,12 +139,6 @@ def _nest(kernel: Kernel, top: int) -> Kernel | None:
         tags={i: kernel.tags[i] for i in inames if i in kernel.tags},
         priorities=_priorities(kernel, inames),
     )
-
-
-@per_kernel
-def _homes(kernel: Kernel) -> Mapping[str, int]:
-    """Return the number of each iname's domain."""
-    return {i: number for number, domain in enumerate(kernel.domains) for i in domain.inames}
 
 
 def _priorities(kernel: Kernel, inames: frozenset[str]) -> tuple[tuple[str, ...], ...]:

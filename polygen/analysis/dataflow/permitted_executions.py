@@ -16,9 +16,16 @@ from polygen.errors import (
     UserError,
 )
 from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.verify import excerpt
 
 _NO_ORDER = (DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest, RelationContradicted)
+
+
+@per_kernel
+def is_permitted(kernel: Kernel) -> bool:
+    """Tell whether an order of a kernel's instances is permitted."""
+    return why_none_is_permitted(kernel) is None
 
 
 def why_none_is_permitted(kernel: Kernel) -> UserError | None:

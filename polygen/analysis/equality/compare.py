@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polygen.analysis.access.accesses import evaluated_under
+from polygen.analysis.equality.affine_choices import affine_choices
 from polygen.analysis.equality.bag import AGAIN, EXACT, SUM, is_whole
 from polygen.analysis.equality.bag_matching import Matching
 from polygen.analysis.equality.claims import Claims
@@ -108,7 +109,7 @@ class Comparison:
 
     def _made_of(self, a: Value, b: Value, points: isl.Set) -> isl.Set:
         for value, other in ((a, b), (b, a)):
-            choice = self._chosen(value, points)
+            choice = affine_choices(value, points)
             if choice is not None:
                 found = _none_of(points)
                 for chosen, inner in choice:
@@ -132,22 +133,6 @@ class Comparison:
         if operation is not None and (self._reorders or is_exact):
             return self._combined(a, b, operation, points)
         return self._parts(a, b, points)
-
-    def _chosen(self, value: Value, points: isl.Set) -> Sequence[tuple[Value, isl.Set]] | None:
-        """Return which value a choice is where, if its condition is affine."""
-        node = value.node
-        if not isinstance(node, ex.If) or value.casts:
-            return None
-        there = value.frame.holds(node.condition)
-        refused = ex.LogicalNot(node.condition)
-        kind = value.kind
-        parts = [value.part(part) for part in (node.then, node.else_)]
-        if there is None or not all(same_kind(part.kind, kind) for part in parts):
-            return None
-        return (
-            (parts[0].within(node.condition), points.intersect(there)),
-            (parts[1].within(refused), points.subtract(there)),
-        )
 
     def _converted(self, a: Value, b: Value, points: isl.Set) -> isl.Set:
         """Compare values that are converted to the same types, one after the other."""

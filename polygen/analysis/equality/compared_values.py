@@ -174,6 +174,34 @@ def are_alike(first: Kind, second: Kind) -> bool:
     return same_kind(first, second)
 
 
+def kept_casts(kind: Kind, casts: Sequence[DType]) -> tuple[DType, ...]:
+    """Return the conversions of a value, without those that make no difference.
+
+    ``float32(float64(x))`` is x, if that is of float32.
+
+    Parameters:
+        kind: the type of what is converted.
+        casts: the types that it is converted to, the last one first.
+    """
+    if isinstance(kind, type):
+        return tuple(casts)
+    chain = [kind]
+    for cast in reversed(casts):
+        if len(chain) > 1 and _loses_nothing(*chain[-2:]):
+            chain.pop()
+        if not same_kind(chain[-1], cast):
+            chain.append(cast)
+    return tuple(reversed(chain[1:]))
+
+
+def _loses_nothing(kind: DType, cast: DType) -> bool:
+    """Tell whether all values of a type are values of another one."""
+    is_long = is_integer(kind) and kind.itemsize == INT64.itemsize
+    if "V" in (kind.kind, cast.kind) or (is_long and not is_integer(cast)):
+        return False  # NumPy takes 2**63 - 1 for a number of float64
+    return bool(np.can_cast(kind, cast, "safe"))
+
+
 def is_rounded(kind: Kind) -> bool:
     """Tell whether sums of a type depend on the order in which they are added up."""
     return not is_whole(kind) and not (isinstance(kind, np.dtype) and kind.kind == "b")

@@ -11,7 +11,7 @@ import numpy as np
 from polygen.analysis.dataflow.comparison_context import Frame, Names, at_source
 from polygen.analysis.dataflow.computed_difference import END
 from polygen.analysis.dataflow.read_sources import Source, final_sources, overlapping, sources
-from polygen.analysis.equality.compared_values import Value, is_whole, kind_of
+from polygen.analysis.equality.compared_values import Value, is_whole, kept_casts, kind_of
 from polygen.analysis.typing.kept_types import known_kinds
 from polygen.analysis.typing.kinds import INT64, is_index, same_kind
 from polygen.ir import expression as ex
@@ -83,7 +83,7 @@ class Flow:
             casts = casts if frame.integer(node) is not None else (*casts, INT64)
         elif isinstance(kind, np.dtype) and not same_kind(kind, kind_of(kernel, node)):
             casts = (*casts, kind)
-        return Value(node, frame, casts)
+        return Value(node, frame, kept_casts(kind_of(kernel, node), casts) if casts else ())
 
     def note(self, obstacle: str) -> None:
         """Keep why something could not be decided."""

@@ -17,7 +17,7 @@ from polygen.analysis.integers.isl_affine import condition_set
 from polygen.analysis.typing.call_arguments import given_by, refusal
 from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.analysis.typing.inference import sizes
-from polygen.errors import MalformedInstruction
+from polygen.errors import MalformedInstruction, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable, ValueArg
@@ -174,17 +174,7 @@ class Inlining:
         self._caller, self._call = kernel, call
         self._kernel = call.callee.expanded
         if self._kernel.derived_sizes:
-            size = self._kernel.derived_sizes[0]
-            why = (
-                "as a condition ends a loop in it"
-                if size.is_open
-                else "a product that follows from others"
-            )
-            raise refusal(kernel, call)(
-                MalformedInstruction,
-                f"kernel '{self._kernel.name}' has the size {size}, {why}: such a kernel "
-                "cannot be called",
-            )
+            raise _not_callable(kernel, call, self._kernel)
         self._given = given_by(call)
         self._taken = taken
         own = (*self._kernel.inames, *(t.name for t in self._kernel.temporaries))
@@ -313,3 +303,20 @@ class Inlining:
         if isinstance(node, ex.Reduction):
             node = replace(node, inames=tuple([self.names[i] for i in node.inames]))
         return walk.rebuild(node, tuple([self.converted(p) for p in walk.parts(node)]))
+
+
+def _not_callable(kernel: Kernel, call: KernelCall, callee: Kernel) -> UserError:
+    """Return the error that says that a kernel has sizes which callers do not pass."""
+    size = callee.derived_sizes[0]
+    if size.is_open:
+        why = "as a condition ends a loop in it"
+        remedy = "write what it does in the place of the call"
+    else:
+        why = "a product that follows from others"
+        remedy = "let it have a loop for each factor, one inside of the other"
+    error = refusal(kernel, call)(
+        MalformedInstruction,
+        f"kernel '{callee.name}' has the size {size}, {why}: such a kernel cannot be called",
+    )
+    error.remedy = remedy
+    return error

@@ -107,7 +107,7 @@ def moved_relations(kernel: Kernel, instances: InstanceMap) -> Kernel:
         kernel: the kernel after a step.
         instances: which instance of the kernel before each of its instances computes.
     """
-    if not any(insn.happens_after for insn in kernel.instructions):
+    if kernel.has_plain_instructions or not any(i.happens_after for i in kernel.instructions):
         return kernel
     return kernel.copy(
         instructions=tuple(

@@ -9,10 +9,12 @@ from polygen.analysis.access.domains import surrounding_inames
 from polygen.analysis.order.loop_tree import loops_outside
 from polygen.errors import PriorityIgnored
 from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.told import is_news
 from polygen.source import warn
 
 
+@per_kernel
 def ignored_priorities(kernel: Kernel) -> Mapping[tuple[str, str], None]:
     """Return pairs of loops of which the first is to be outside, and the second has to be."""
     pairs = [pair for names in kernel.priorities for pair in combinations(names, 2)]
@@ -22,6 +24,12 @@ def ignored_priorities(kernel: Kernel) -> Mapping[tuple[str, str], None]:
     return dict.fromkeys([(a, b) for a, b in pairs if a in outside and b in outside[a]])
 
 
+@per_kernel
+def ignores_no_priority(kernel: Kernel) -> bool:
+    """Tell whether all priorities of a kernel hold."""
+    return not ignored_priorities(kernel)
+
+
 def warn_of_ignored_priorities(kernel: Kernel, before: Kernel | None = None) -> None:
     """Warn of priorities that are ignored from now on.
 
@@ -29,7 +37,7 @@ def warn_of_ignored_priorities(kernel: Kernel, before: Kernel | None = None) -> 
         kernel: what was made.
         before: what it was made of by a step; if priorities were ignored there, it was said then.
     """
-    if not kernel.priorities or _is_silenced(kernel):
+    if not kernel.priorities or _is_silenced(kernel) or ignores_no_priority(kernel):
         return
     found = ignored_priorities(kernel)
     if found and before is not None and ignored_priorities(before):

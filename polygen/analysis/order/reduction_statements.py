@@ -72,6 +72,8 @@ def _places(nodes: Sequence[TreeNode], around: Place) -> Iterator[tuple[str, Pla
 def shares_reduction_loops(kernel: Kernel) -> bool:
     """Tell whether an instruction stands in the loop of another's reduction."""
     reduced = {i for insn in kernel.instructions for i in insn.reduction_inames}
+    if not reduced:
+        return False
     return any(not reduced.isdisjoint(insn.within_inames) for insn in kernel.instructions)
 
 

@@ -92,7 +92,7 @@ class ChangedPairs:
         """Return the instructions that share a loop with one, before or after."""
         found: set[str] = {insn_id}
         for order, members in zip((self._old, self._new), self._in_loops, strict=True):
-            found.update(*(members[loop] for loop in order.loops(insn_id)[:1]))
+            found.update(*(members.get(loop, ()) for loop in order.loops(insn_id)[:1]))
         return frozenset(found)
 
     def _is_changed(self, first: str, second: str, elsewhere: frozenset[str]) -> bool:

@@ -25,36 +25,30 @@ def check_deterministic(kernel: Kernel) -> None:
         NotDeterministic: if there is such an update.
     """
     for insn in kernel.instructions:
+        if not any(is_on_axis(kernel.tags.get(iname)) for iname in insn.within_inames):
+            continue
         if isinstance(insn, Assigning) and insn.atomicity and insn.atomicity.any_order:
-            _check_fetch(kernel, insn)
+            what = "returns old values in the order in which work items come to it"
+            remedy = "leave its loops sequential, find places by a running sum (cumsum)"
         elif _is_in_any_order(kernel, insn):
-            raise NotDeterministic(
-                f"instruction '{insn.id}' updates floating-point numbers in the order in which "
-                "work items come to it, which the option deterministic rules out",
-                where=insn.location,
-                excerpt=excerpt(kernel, insn.id),
-                remedy="reduce in two passes (parallelize_reduction), count in integers, leave out "
-                "{atomic} where no two work items update the same element, or leave out the option",
+            what = "updates floating-point numbers in the order in which work items come to it"
+            remedy = (
+                "reduce in two passes (parallelize_reduction), count in integers, leave out "
+                "{atomic} where no two work items update the same element"
             )
-
-
-def _check_fetch(kernel: Kernel, insn: Assigning) -> None:
-    """Check that no work items come in any order to what returns an old value."""
-    if any(is_on_axis(kernel.tags.get(iname)) for iname in insn.within_inames):
+        else:
+            continue
         raise NotDeterministic(
-            f"instruction '{insn.id}' returns old values in the order in which work items come to "
-            "it, which the option deterministic rules out",
+            f"instruction '{insn.id}' {what}, which the option deterministic rules out",
             where=insn.location,
             excerpt=excerpt(kernel, insn.id),
-            remedy="leave its loops sequential, find places by a running sum (cumsum), or leave "
-            "out the option",
+            remedy=f"{remedy}, or leave out the option",
         )
 
 
 def _is_in_any_order(kernel: Kernel, insn: Instruction) -> bool:
+    """Tell whether an instruction is an atomic update of numbers that round."""
     if not isinstance(insn, Assignment) or insn.atomicity is None or insn.atomicity.init:
-        return False
-    if not any(is_on_axis(kernel.tags.get(iname)) for iname in insn.within_inames):
         return False
     dtype = infer_types(kernel).variables[ex.name_of(insn.assignee)].dtype
     return dtype is None or not is_exact(dtype)

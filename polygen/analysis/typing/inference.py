@@ -310,7 +310,9 @@ class _Inference:
             why = f"instruction '{reader.insn.id}' reads it, and none writes it"
         return TypeNotFound(
             f"the type of the {what} '{name}' is not known: {why}",
-            where=self._kernel.location if reader is None else reader.insn.location,
+            where=(variable.location or self._kernel.location)
+            if reader is None
+            else reader.insn.location,
             excerpt=None if reader is None else excerpt(self._kernel, reader.insn.id),
             remedy=f"declare it, or call add_dtypes(kernel, {{'{name}': ...}})"
             if isinstance(variable, TemporaryVariable)

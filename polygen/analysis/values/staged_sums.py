@@ -42,6 +42,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.reduction import may_merge
 
 _MOST_STAGES = 8
+_LENGTH = "how long a reduction is depends on data"
 _QUOTIENTS = frozenset((ex.Remainder, ex.FloorDiv))
 
 _Equations: TypeAlias = Callable[[Expression, Frame, Expression, Frame], Iterator[isl.Set]]
@@ -96,7 +97,10 @@ class Sums:
         found = self._linked(_merged(old), _merged(new), at)
         if found is None or self._are_same(old, new, at):
             return None
-        return found
+        if not found.certain:
+            return found
+        sums = self._whole(old, at.old, at.points), self._whole(new, at.new, at.points)
+        return undecided(at.old.insn, None, _LENGTH) if None in sums else found
 
     # --- inames that names and the step link
 
@@ -126,7 +130,7 @@ class Sums:
             self.run_as_often(inner, inames) or self.run_alike(at.points, inner, others)
         ):
             return None
-        return undecided(at.old.insn, None, "how long a reduction is depends on data")
+        return undecided(at.old.insn, None, _LENGTH)
 
     def _value(
         self, iname: str, old: ex.Reduction, new: ex.Reduction, at: Context

@@ -101,13 +101,19 @@ def deciding_nests(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
     def open_still(_a: Access, _b: Access, loose: Loose) -> bool:
         return loose.greater is not None and frozenset((loose.less, loose.greater)) not in nests
 
-    if all(_one_nest(kernel, insn.id) for insn in kernel.instructions):
+    if has_one_nest(kernel):
         return ()
     for found in _pairs(kernel, open_still):
         two = frozenset((found.loose.less, found.loose.greater))
         loops = moments(kernel).loops(found.first, found.second)
         nests[two] = tuple([i for i in loops if i in two])
     return tuple(nests.values())
+
+
+@per_kernel
+def has_one_nest(kernel: Kernel) -> bool:
+    """Tell whether the loops around each instruction can be nested in one way only."""
+    return all(_one_nest(kernel, insn.id) for insn in kernel.instructions)
 
 
 def _pairs(kernel: Kernel, wanted: _Wanted) -> Iterator[_Found]:

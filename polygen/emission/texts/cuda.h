@@ -37,6 +37,7 @@ static inline int @name@_start_launch(
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+@asking@
 /* Starts the kernel: after @name@_check has said that the sizes are fine. With
    temporaries, it waits until all is done: their memory is allocated, and released.
    Returns what CUDA does. */
@@ -50,6 +51,7 @@ static inline CUresult @name@_launch(
     pg_call.pg_functions = pg_functions;
 @each argument@    pg_call.@a@ = @a@;
 @each temporary@    pg_call.@a@ = pg_memory(@name@_elements_@a@(@sizes@), sizeof(@type@), &pg_status);
+@each flag@    pg_clear(pg_stream, pg_call.@a@, sizeof(@type@), &pg_status);
     if (pg_status == CUDA_SUCCESS)
         pg_status = (CUresult) @name@_launches(@launches_given@);
 @wait@

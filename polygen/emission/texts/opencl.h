@@ -45,9 +45,10 @@ static inline int @name@_start_launch(
     return pg_status;
 }
 
+@asking@
 /* Enqueues the kernel: after @name@_check has said that the sizes are fine.  Memory
    for temporaries is allocated, and released when all is done.  The queue is in order.
-   Returns what OpenCL does. */
+   Returns what OpenCL does.@waits@ */
 static inline cl_int @name@_enqueue(
     cl_command_queue pg_queue,
     cl_kernel const *pg_kernels@parameters@)
@@ -58,6 +59,7 @@ static inline cl_int @name@_enqueue(
     pg_call.pg_kernels = pg_kernels;
 @each argument@    pg_call.@a@ = @a@;
 @each temporary@    pg_call.@a@ = pg_buffer(pg_queue, @name@_elements_@a@(@sizes@), sizeof(@type@), &pg_status);
+@each flag@    pg_clear(pg_queue, pg_call.@a@, sizeof(@type@), &pg_status);
     if (pg_status == CL_SUCCESS)
         pg_status = @name@_launches(@launches_given@);
 @each temporary@    if (pg_call.@a@ != NULL)

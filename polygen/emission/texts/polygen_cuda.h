@@ -43,4 +43,18 @@ static inline CUdeviceptr pg_memory(int64_t count, size_t size, CUresult *status
     return memory;
 }
 
+/* Fills memory with zeros. */
+static inline void pg_clear(CUstream stream, CUdeviceptr memory, size_t size, CUresult *status)
+{
+    if (*status == CUDA_SUCCESS)
+        *status = cuMemsetD8Async(memory, 0, size, stream);
+}
+
+/* Reads memory, behind all that is on a stream. */
+static inline CUresult pg_read(CUstream stream, CUdeviceptr memory, void *to, size_t size)
+{
+    CUresult const status = cuMemcpyDtoHAsync(to, memory, size, stream);
+    return status == CUDA_SUCCESS ? cuStreamSynchronize(stream) : status;
+}
+
 #endif

@@ -40,4 +40,18 @@ static inline cl_mem pg_buffer(cl_command_queue queue, int64_t count, size_t siz
     return clCreateBuffer(context, CL_MEM_READ_WRITE, (size_t) count * size, NULL, status);
 }
 
+/* Fills memory with zeros. */
+static inline void pg_clear(cl_command_queue queue, cl_mem memory, size_t size, cl_int *status)
+{
+    unsigned char const zero = 0;
+    if (*status == CL_SUCCESS)
+        *status = clEnqueueFillBuffer(queue, memory, &zero, 1, 0, size, 0, NULL, NULL);
+}
+
+/* Reads memory, behind all that is enqueued. */
+static inline cl_int pg_read(cl_command_queue queue, cl_mem memory, void *to, size_t size)
+{
+    return clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, size, to, 0, NULL, NULL);
+}
+
 #endif

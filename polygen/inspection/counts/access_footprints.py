@@ -13,6 +13,7 @@ from polygen.analysis.typing.index_type import index_type
 from polygen.analysis.typing.inference import infer_types
 from polygen.errors import NotCountable
 from polygen.inspection.counts.count import Count, count_of
+from polygen.inspection.counts.trips import Trips, said_of_trips, with_trips
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import flatten, project_out
 from polygen.ir.empty import NO_NAMES
@@ -25,7 +26,7 @@ _SET = isl.dim_type.set
 
 @public
 def gather_access_footprints(
-    kernel: Kernel, ignore_uncountable: bool = False
+    kernel: Kernel, ignore_uncountable: bool = False, trips: Trips | None = None
 ) -> dict[tuple[str, str], Any]:
     """Return which elements of each array in global memory are read, and which are written.
 
@@ -33,6 +34,7 @@ def gather_access_footprints(
         kernel: the kernel.
         ignore_uncountable: leave out accesses of which data decides what they touch, rather than
             to refuse them.
+        trips: as for `get_op_map`.
 
     Returns:
         For ``(name, "read")`` and ``(name, "write")``, isl's set of the subscripts, in terms of the
@@ -40,6 +42,7 @@ def gather_access_footprints(
 
     Raises:
         NotCountable: if data decides which elements are touched.
+        InvalidArgument: if `trips` is of no loop that a condition ends.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = a[2*i] + a[2*i + 1]")
@@ -51,7 +54,7 @@ def gather_access_footprints(
     Source: Loo.py's function of this name.
     """
     found: dict[tuple[str, str], Any] = {}
-    plain = kernel.expanded
+    plain = with_trips(kernel.expanded, trips)
     for name, references in sorted(references_by_name(plain).items()):
         if not _is_global(plain, name):
             continue
@@ -149,13 +152,14 @@ def _data_decides(kernel: Kernel, reference: Reference) -> NotCountable:
         "follow from the sizes: data, or a subscript that is not affine, decides",
         where=reference.insn.location,
         excerpt=excerpt(kernel, reference.insn.id),
-        remedy="pass ignore_uncountable=True to leave out such accesses",
+        remedy="pass ignore_uncountable=True to leave out such accesses"
+        + said_of_trips(kernel, reference.insn),
     )
 
 
 @public
 def gather_access_footprint_elements(
-    kernel: Kernel, ignore_uncountable: bool = False
+    kernel: Kernel, ignore_uncountable: bool = False, trips: Trips | None = None
 ) -> dict[tuple[str, str], Count]:
     """Return how many elements of each array in global memory are read, and how many written.
 
@@ -169,7 +173,7 @@ def gather_access_footprint_elements(
     """
     return {
         key: _number(kernel, elements)
-        for key, elements in gather_access_footprints(kernel, ignore_uncountable).items()
+        for key, elements in gather_access_footprints(kernel, ignore_uncountable, trips).items()
     }
 
 
@@ -183,7 +187,7 @@ def _number(kernel: Kernel, elements: isl.Set, around: frozenset[str] = NO_NAMES
 
 @public
 def gather_access_footprint_bytes(
-    kernel: Kernel, ignore_uncountable: bool = False
+    kernel: Kernel, ignore_uncountable: bool = False, trips: Trips | None = None
 ) -> dict[tuple[str, str], Count]:
     """Return how many bytes of each array in global memory are read, and how many written.
 
@@ -202,7 +206,7 @@ def gather_access_footprint_bytes(
     Source: Loo.py's function of this name.
     """
     typed = infer_types(kernel, index_type(kernel)).expanded
-    elements = gather_access_footprint_elements(kernel, ignore_uncountable)
+    elements = gather_access_footprint_elements(kernel, ignore_uncountable, trips)
     found: dict[tuple[str, str], Count] = {}
     for (name, direction), count in elements.items():
         dtype = typed.array(name).dtype

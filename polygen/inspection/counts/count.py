@@ -135,7 +135,7 @@ class Count:
 
     def _given(self, params: Mapping[str, SupportsIndex]) -> frozenset[str]:
         """Return the sizes of which values are given, derived ones too, if they matter at all."""
-        derived = {size.name: size.names for size in self.kernel.derived_sizes}
+        derived = {size.name: size.names for size in products(self.kernel.derived_sizes)}
         names = self._names.union(flat_names(self.kernel.assumptions.flat) if self.parts else ())
         return frozenset([n for n in names if derived.get(n, {n}) <= params.keys()])
 

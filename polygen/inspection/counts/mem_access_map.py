@@ -13,6 +13,7 @@ from polygen.inspection.counts.count_keys import CountGranularity, MemAccess, ch
 from polygen.inspection.counts.count_map import CountMap
 from polygen.inspection.counts.executions import Asked, counted, in_full
 from polygen.inspection.counts.occurrences import Seen
+from polygen.inspection.counts.trips import Trips, with_trips
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.expression import Expression
@@ -28,6 +29,7 @@ def get_mem_access_map(
     subgroup_size: int | str | None = None,
     within: str | Sequence[str] | None = None,
     count_granularity: str | None = None,
+    trips: Trips | None = None,
 ) -> CountMap[MemAccess]:
     """Return how often a kernel accesses memory that work items share, by array and by pattern.
 
@@ -42,6 +44,7 @@ def get_mem_access_map(
         count_granularity: for whom to count.  If it is not said, accesses of local memory, and
             those for which neighbours along ``l.0`` access the same element, count once for a
             sub-group, all others once for each work item.
+        trips: as for `get_op_map`.
 
     Returns:
         A number for each kind of access, exact for all sizes; see `Count.eval_with_dict`.
@@ -63,7 +66,7 @@ def get_mem_access_map(
     Source: Loo.py's function of this name; sums are Faulhaber's.
     """
     check_granularity(count_granularity)
-    plain = in_full(kernel)
+    plain = with_trips(in_full(kernel), trips)
     seen = _Accesses(plain).seen
 
     def key_of(access: MemAccess) -> MemAccess:

@@ -13,6 +13,7 @@ from polygen.analysis.access.accesses import loop_domain
 from polygen.analysis.integers.integer_parameters import integer_parameters
 from polygen.analysis.integers.isl_affine import condition_set
 from polygen.errors import NotCountable
+from polygen.inspection.counts.trips import said_of_trips
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.any_instruction import Assigning
@@ -253,7 +254,10 @@ def not_countable(kernel: Kernel, insn: Assigning, what: str, why: str) -> NotCo
         f"{what} of instruction '{insn.id}' cannot be counted: {why}",
         where=insn.location,
         excerpt=excerpt(kernel, insn.id),
-        remedy='leave it out: within="not id:' + insn.id + '"; or count a kernel without that',
+        remedy='leave it out: within="not id:'
+        + insn.id
+        + '"; or count a kernel without that'
+        + said_of_trips(kernel, insn),
     )
 
 

@@ -14,6 +14,7 @@ from polygen.inspection.counts.count_keys import CountGranularity, Op, check_gra
 from polygen.inspection.counts.count_map import CountMap
 from polygen.inspection.counts.executions import Asked, counted, in_full
 from polygen.inspection.counts.occurrences import Seen
+from polygen.inspection.counts.trips import Trips, with_trips
 from polygen.ir import expression as ex
 from polygen.ir import reduction as reductions
 from polygen.ir.dtype import DType
@@ -30,6 +31,7 @@ def get_op_map(
     subgroup_size: int | str | None = None,
     within: str | Sequence[str] | None = None,
     count_granularity: str | None = None,
+    trips: Trips | None = None,
 ) -> CountMap[Op]:
     """Return how often a kernel does arithmetic, by type and operation.
 
@@ -46,6 +48,9 @@ def get_op_map(
         subgroup_size: how many work items a sub-group has, or ``"guess"`` for 32.
         within: which instructions count: see `find_instructions`.
         count_granularity: for whom to count; by sub-groups if it is not said.
+        trips: how many iterations each loop has that a condition ends, each time that it is
+            reached: by iname, a number, or a text of sizes; ``{"t": "t_end"}`` leaves it open.  A
+            ``while`` is asked once more.
 
     Returns:
         A number for each kind of operation, exact for all sizes; see `Count.eval_with_dict`.
@@ -53,7 +58,8 @@ def get_op_map(
     Raises:
         TypeNotFound: if the type of a variable is not known.
         NotCountable: if data decides what is done.
-        InvalidArgument: if `subgroup_size` is needed, or is no such number.
+        InvalidArgument: if `subgroup_size` is needed, or is no such number; if `trips` is of no
+            such loop.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel("{ [i,j]: 0<=j<=i<n }", "b[i] = sum(j, a[i,j]*x[j])")
@@ -65,7 +71,7 @@ def get_op_map(
     """
     check_granularity(count_granularity)
     granularity = count_granularity or CountGranularity.SUBGROUP
-    plain = in_full(kernel)
+    plain = with_trips(in_full(kernel), trips)
     seen = _Operations(plain, count_within_subscripts).seen
 
     def key_of(operation: _Operation) -> Op:

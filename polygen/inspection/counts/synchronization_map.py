@@ -11,18 +11,21 @@ from polygen.errors import NotCountable
 from polygen.inspection.counts.count import Count, added_up, count_of
 from polygen.inspection.counts.count_keys import Sync
 from polygen.inspection.counts.count_map import CountMap
-from polygen.inspection.counts.executions import launched
+from polygen.inspection.counts.executions import in_full, launched
+from polygen.inspection.counts.trips import EndedLoop, Trips, ended_loops
 from polygen.ir import expression as ex
-from polygen.ir.domain import flat_names, intersection, universe
+from polygen.ir import walk
+from polygen.ir.domain import flat_names, intersection, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
+from polygen.ir.sizes import open_ends
 from polygen.lower.program import Barrier, HostLoop, If, Launch, Loop, Node
 
 
 @public
-def get_synchronization_map(kernel: Kernel) -> CountMap[Sync]:
+def get_synchronization_map(kernel: Kernel, trips: Trips | None = None) -> CountMap[Sync]:
     r"""Return how often each work item waits for others of its group, and how much is launched.
 
     That is what happens in the code that is generated for devices with a grid (OpenCL): as many
@@ -30,6 +33,7 @@ def get_synchronization_map(kernel: Kernel) -> CountMap[Sync]:
 
     Parameters:
         kernel: the types of its inputs are known.
+        trips: as for `get_op_map`.  A loop on the host goes on until it has read the flag.
 
     Returns:
         A number for ``barrier_local`` and for ``kernel_launch``, exact for all sizes; see
@@ -38,6 +42,7 @@ def get_synchronization_map(kernel: Kernel) -> CountMap[Sync]:
     Raises:
         TypeNotFound: if the type of a variable is not known.
         NotCountable: if data, or the group that a work item is in, decides.
+        InvalidArgument: if `trips` is of no loop that a condition ends.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel(
@@ -52,11 +57,11 @@ def get_synchronization_map(kernel: Kernel) -> CountMap[Sync]:
 
     Source: Loo.py's function of this name.
     """
-    walk = _Walk(kernel)
+    found = _Walk(kernel, ended_loops(in_full(kernel), trips) if trips else ())
 
     def counts() -> Iterator[tuple[Sync, Count]]:
-        for kind, points, names in walk.nodes(launched(kernel).host, universe(), frozenset()):
-            walk.check(points, names)
+        for kind, points, names in found.nodes(launched(kernel).host, universe(), frozenset()):
+            found.check(points, names)
             count = count_of(kernel, points, names, "barriers and launches")
             yield Sync(kind, kernel.name), count
 
@@ -67,8 +72,8 @@ _Found = tuple[str, isl.Set, frozenset[str]]
 
 
 class _Walk:
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: Kernel, ended: Sequence[EndedLoop]) -> None:
+        self._kernel, self._ended = kernel, ended
 
     def nodes(
         self, nodes: Sequence[Node | Launch | HostLoop], points: isl.Set, names: frozenset[str]
@@ -94,7 +99,32 @@ class _Walk:
         if loop.step != 1:
             passed = ex.sum_of(iname, ex.negated(loop.lower))
             bounds.append(ex.Comparison(ex.remainder_of(passed, loop.step), "==", 0))
-        return self._where(ex.LogicalAnd(tuple(bounds)))
+        around = ex.LogicalAnd(tuple(bounds))
+        if loop.runs is None:
+            return self._where(around)
+        return self._ended_iterations(loop, loop.runs, around)
+
+    def _ended_iterations(
+        self, loop: HostLoop | Loop, runs: Expression, around: Expression
+    ) -> isl.Set:
+        """Return the iterations of a loop that flags end."""
+        flags = walk.free_variables(runs)
+        found = [one for one in self._ended if not one.flags.isdisjoint(flags)]
+        if not found:
+            raise self._uncountable(f"a condition ends the loop of '{loop.iname}'", loop.iname)
+        ended, every = found[0], self._kernel.options.check_every
+        begun = ended.begun
+        if every > 1 and (ended.name != loop.iname or not isinstance(begun, int)):
+            raise self._uncountable(
+                f"the loop of '{loop.iname}' reads its flag before every {every} iterations"
+            )
+        if ended.name != loop.iname:
+            return self._where(walk.substitute(around, {ended.name: begun}))
+        if isinstance(begun, int):
+            begun = every * -(-begun // every)
+        last = ex.sum_of(loop.lower, ex.product_of(loop.step, begun))
+        whole = project_out(self._where(around), open_ends(self._kernel.derived_sizes))
+        return intersection(whole, self._where(ex.Comparison(ex.Variable(loop.iname), "<", last)))
 
     def _where(self, condition: Expression) -> isl.Set:
         found = condition_set(condition)
@@ -109,9 +139,10 @@ class _Walk:
             shown = ", ".join(f"'{name}'" for name in sorted(unknown))
             raise self._uncountable(f"{shown} decides")
 
-    def _uncountable(self, why: str) -> NotCountable:
+    def _uncountable(self, why: str, lacking: str = "") -> NotCountable:
+        said = f"say how many iterations it has: trips={{'{lacking}': 100}}"
         return NotCountable(
             f"how often work items of kernel '{self._kernel.name}' wait cannot be counted: {why}",
             where=self._kernel.location,
-            remedy="look at the loops: print(polygen.lower_kernel(knl))",
+            remedy=said if lacking else "look at the loops: print(polygen.lower_kernel(knl))",
         )

@@ -14,6 +14,7 @@ from polygen.inspection.counts.count import known_sizes
 from polygen.inspection.counts.count_keys import CountGranularity, MemAccess
 from polygen.inspection.counts.executions import group_extents
 from polygen.inspection.counts.mem_access_map import get_mem_access_map
+from polygen.inspection.counts.trips import Trips
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel
 from polygen.runtime.arrays.expression_values import value_of
@@ -39,15 +40,18 @@ class Traffic:
     local: int
 
 
-def traffic_of(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Traffic:
-    """Return what accesses move, for given sizes.
+def traffic_of(
+    kernel: Kernel, sizes: Mapping[str, SupportsIndex], trips: Trips | None = None
+) -> Traffic:
+    """Return what accesses move, for given sizes, and iterations of loops that conditions end.
 
     Raises:
         NotCountable: if data decides.
         MissingArgument, AssumptionViolated: if sizes are missing, or are not as assumed.
     """
     extents = group_extents(kernel)
-    each = get_mem_access_map(kernel, True, count_granularity=CountGranularity.WORKITEM)
+    workitem = CountGranularity.WORKITEM
+    each = get_mem_access_map(kernel, True, count_granularity=workitem, trips=trips)
     accessed, mapped, local = 0, Fraction(), Fraction()
     for key, count in each.items():
         number, size = count.at(sizes), int(key.dtype.itemsize)

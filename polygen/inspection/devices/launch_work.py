@@ -14,6 +14,7 @@ from polygen.inspection.counts.access_footprints import (
 from polygen.inspection.counts.count_keys import CountGranularity
 from polygen.inspection.counts.executions import carried_out, in_full, lowered
 from polygen.inspection.counts.op_map import get_op_map
+from polygen.inspection.counts.trips import Trips
 from polygen.ir.dtype import dtype_name
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
@@ -43,7 +44,10 @@ class Work:
 
 
 def operations_of(
-    kernel: Kernel, sizes: Mapping[str, SupportsIndex], within: Sequence[str] | None = None
+    kernel: Kernel,
+    sizes: Mapping[str, SupportsIndex],
+    within: Sequence[str] | None = None,
+    trips: Trips | None = None,
 ) -> dict[str, int]:
     """Return how many operations of each type work items do, what several repeat included.
 
@@ -53,7 +57,7 @@ def operations_of(
         NotCountable: if data decides what is done.
     """
     each = CountGranularity.WORKITEM
-    done = get_op_map(kernel, True, False, within=within, count_granularity=each)
+    done = get_op_map(kernel, True, False, within=within, count_granularity=each, trips=trips)
     counts = done.group_by("dtype").items()
     return dict(sorted((dtype_name(k.dtype), n.at(sizes)) for k, n in counts))
 

@@ -10,6 +10,7 @@ from typing import SupportsIndex
 from polygen.errors import InvalidArgument
 from polygen.inspection.counts.access_footprints import gather_access_footprint_bytes
 from polygen.inspection.counts.traffic import traffic_of
+from polygen.inspection.counts.trips import Trips
 from polygen.inspection.devices.launch_work import operations_of
 from polygen.inspection.devices.limits import Limits, is_rate
 from polygen.inspection.devices.roofline_plot import drawn
@@ -167,6 +168,7 @@ def roofline(
     limits: Limits,
     sizes: Mapping[str, SupportsIndex],
     measured: float | None = None,
+    trips: Trips | None = None,
 ) -> Roofline:
     """Return what bounds a kernel on a device: memory or arithmetic, and the time that it implies.
 
@@ -179,12 +181,13 @@ def roofline(
         limits: what the device can do.
         sizes: the value of each size.
         measured: how long the kernel took, in seconds, to compare with.
+        trips: how many iterations loops have that a condition ends: see `get_op_map`.
 
     Raises:
         TypeNotFound: if the type of a variable is not known.
         NotCountable: if data decides what is done.
         MissingArgument, AssumptionViolated: if sizes are missing, or are not as assumed.
-        InvalidArgument: if `measured` is no time.
+        InvalidArgument: if `measured` is no time, or `trips` is of no such loop.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "z[i] = alpha*x[i] + y[i]", name="saxpy")
@@ -207,8 +210,8 @@ def roofline(
             where=caller_location(),
             remedy="pass seconds, or leave it out",
         )
-    moved = gather_access_footprint_bytes(kernel)
-    traffic = traffic_of(kernel, sizes)
+    moved = gather_access_footprint_bytes(kernel, trips=trips)
+    traffic = traffic_of(kernel, sizes, trips)
     return Roofline(
         kernel.name,
         limits,
@@ -216,6 +219,6 @@ def roofline(
         traffic.accessed,
         traffic.mapped,
         traffic.local,
-        operations_of(kernel, sizes),
+        operations_of(kernel, sizes, trips=trips),
         measured,
     )

@@ -15,6 +15,7 @@ from polygen.inspection.counts.count_keys import CountGranularity, MemAccess, Op
 from polygen.inspection.counts.mem_access_map import get_mem_access_map
 from polygen.inspection.counts.op_map import get_op_map
 from polygen.inspection.counts.synchronization_map import get_synchronization_map
+from polygen.inspection.counts.trips import Trips
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.roofline import roofline
 from polygen.inspection.pages.elements import Html, code, element, joined, refusal, table
@@ -29,28 +30,32 @@ _Row: TypeAlias = tuple[tuple[str, ...], Count]  # what is counted, and how ofte
 
 
 def numbers(
-    kernel: Kernel, sizes: Sizes, limits: Limits | None, measured: float | None
+    kernel: Kernel,
+    sizes: Sizes,
+    limits: Limits | None,
+    measured: float | None,
+    trips: Trips | None = None,
 ) -> Iterator[Part]:
     """Yield the numbers of a kernel: as formulas, and for given sizes if there are any.
 
     Operations and accesses are those of all work items together.
     """
-    yield Part("Operations", lambda: _operations(kernel, sizes))
-    yield Part("Accesses of memory", lambda: _accesses(kernel, sizes))
-    yield Part("Bytes that are touched", lambda: _footprints(kernel, sizes))
-    yield Part("Synchronization", lambda: _synchronization(kernel, sizes))
+    yield Part("Operations", lambda: _operations(kernel, sizes, trips))
+    yield Part("Accesses of memory", lambda: _accesses(kernel, sizes, trips))
+    yield Part("Bytes that are touched", lambda: _footprints(kernel, sizes, trips))
+    yield Part("Synchronization", lambda: _synchronization(kernel, sizes, trips))
     if limits is not None:
-        yield Part("Roofline", lambda: _roofline(kernel, limits, sizes, measured))
+        yield Part("Roofline", lambda: _roofline(kernel, limits, sizes, measured, trips))
 
 
-def _operations(kernel: Kernel, sizes: Sizes) -> Html:
-    found = get_op_map(kernel, count_granularity=CountGranularity.WORKITEM)
+def _operations(kernel: Kernel, sizes: Sizes, trips: Trips | None) -> Html:
+    found = get_op_map(kernel, count_granularity=CountGranularity.WORKITEM, trips=trips)
     rows = [((_type(key), key.name or ""), n) for key, n in found.items()]
     return _counts(("type", "operation"), rows, sizes)
 
 
-def _accesses(kernel: Kernel, sizes: Sizes) -> Html:
-    found = get_mem_access_map(kernel, count_granularity=CountGranularity.WORKITEM)
+def _accesses(kernel: Kernel, sizes: Sizes, trips: Trips | None) -> Html:
+    found = get_mem_access_map(kernel, count_granularity=CountGranularity.WORKITEM, trips=trips)
     rows = [(_access(key), n) for key, n in found.items()]
     head = ("array", "direction", "memory", "type", "strides of items", "of groups")
     return _counts(head, rows, sizes)
@@ -69,13 +74,13 @@ def _strides(strides: Mapping[int, Expression | None] | None) -> str:
     return ", ".join(f"{a}: {'varies' if s is None else show_expression(s)}" for a, s in rows)
 
 
-def _footprints(kernel: Kernel, sizes: Sizes) -> Html:
-    rows = [(key, n) for key, n in gather_access_footprint_bytes(kernel).items()]
+def _footprints(kernel: Kernel, sizes: Sizes, trips: Trips | None) -> Html:
+    rows = [(key, n) for key, n in gather_access_footprint_bytes(kernel, trips=trips).items()]
     return _counts(("array", "direction"), rows, sizes)
 
 
-def _synchronization(kernel: Kernel, sizes: Sizes) -> Html:
-    rows = [((_kind(k),), n) for k, n in get_synchronization_map(kernel).items()]
+def _synchronization(kernel: Kernel, sizes: Sizes, trips: Trips | None) -> Html:
+    rows = [((_kind(k),), n) for k, n in get_synchronization_map(kernel, trips).items()]
     return _counts(("kind",), rows, sizes)
 
 
@@ -107,8 +112,10 @@ def _counts(
     return table((*head, f"for {at}", "for any sizes"), lines)
 
 
-def _roofline(kernel: Kernel, limits: Limits, sizes: Sizes, measured: float | None) -> Html:
-    found = roofline(kernel, limits, sizes, measured)
+def _roofline(
+    kernel: Kernel, limits: Limits, sizes: Sizes, measured: float | None, trips: Trips | None
+) -> Html:
+    found = roofline(kernel, limits, sizes, measured, trips)
     text = code(str(found))
     if not found.needed_bytes or not found.counted_operations:
         return text

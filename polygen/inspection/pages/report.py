@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import SupportsIndex
 
 from polygen.errors import InvalidArgument
+from polygen.inspection.counts.trips import Trips
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.pages.elements import Html, code, element, joined
 from polygen.inspection.pages.highlight import highlighted
@@ -33,6 +34,7 @@ def report(
     limits: Limits | None = None,
     measured: float | None = None,
     drawn_at: Mapping[str, SupportsIndex] | None = None,
+    trips: Trips | None = None,
 ) -> Path:
     """Write all that there is to see of a kernel as one page of HTML, and return its path.
 
@@ -51,6 +53,8 @@ def report(
         limits: what a device can do: the page has a roofline, for the sizes.
         measured: how long the kernel took, in seconds, to compare with the roofline.
         drawn_at: small sizes, for which the domains are drawn: see `plot_domain`.
+        trips: how many iterations loops have that a condition ends, for the numbers: see
+            `get_op_map`.
 
     Raises:
         InvalidArgument: if there are limits without sizes, or a time without limits.
@@ -70,7 +74,9 @@ def report(
     with warnings_noted() as noted:
         kernels = [kernel] if isinstance(kernel, Kernel) else list(reversed(kernel.kernels))
         bodies = [
-            _Sections(k, number, [*_parts(k, at, limits, measured), *_pictures(k, small)]).body()
+            _Sections(
+                k, number, [*_parts(k, at, limits, measured, trips), *_pictures(k, small)]
+            ).body()
             for number, k in enumerate(kernels)
         ]
     notes = [element("p", text, class_="note") for text in noted]
@@ -93,10 +99,11 @@ def _parts(
     sizes: dict[str, int],
     limits: Limits | None,
     measured: float | None,
+    trips: Trips | None,
 ) -> Iterator[Part]:
     yield from parts(kernel)
     yield from proofs(kernel)
-    yield from numbers(kernel, sizes, limits, measured)
+    yield from numbers(kernel, sizes, limits, measured, trips)
     yield Part("Script", lambda: code(highlighted(kernel_to_python(kernel), {})))
 
 

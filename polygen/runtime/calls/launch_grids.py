@@ -49,9 +49,12 @@ def grid_of(function: DeviceFunction, values: Mapping[str, int]) -> Grid:
     return Grid(tuple(n * m for n, m in zip(counts, group, strict=True)), group)
 
 
+_NO_GRID = Grid((1,), (1,))  # of a call of a library
+
+
 @dataclass(frozen=True)
 class Step:
-    """A launch with all that sizes say of it.
+    """A launch, or a call of a library, with all that sizes say of it.
 
     Attributes:
         function: what is launched.
@@ -109,7 +112,8 @@ class Script:
         self._grids = {  # those that no loop on the host changes
             function.name: grid_of(function, values)
             for function in program.launches
-            if all(walk.free_variables(n) <= values.keys() for n in function.group_counts)
+            if not function.calls_library
+            and all(walk.free_variables(n) <= values.keys() for n in function.group_counts)
         }
         for name, grid in self._grids.items():
             check(self._functions[name], grid)
@@ -212,7 +216,7 @@ class Script:
         names = (arg.name for arg in function.arguments if isinstance(arg, ValueArg))
         inner = values.keys() - self._values.keys()
         loops = tuple([(name, values[name]) for name in names if name in inner])
-        grid = self._grids.get(launch.name)
+        grid = _NO_GRID if function.calls_library else self._grids.get(launch.name)
         if grid is None:
             grid = grid_of(function, values)
             self._check(function, grid)

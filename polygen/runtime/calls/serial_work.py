@@ -19,7 +19,7 @@ from polygen.ir.told import is_news
 from polygen.lower.executed import executed_in, known_value
 from polygen.lower.program import Assign, Call, Launch, LoopProgram, Verbatim
 from polygen.source import warn
-from polygen.targets.programs.launches import launches_of
+from polygen.targets.programs.launches import calls_library, launches_of
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.loops.size_estimates import likely_extent
 
@@ -59,6 +59,8 @@ def serial_work(kernel: Kernel, program: LoopProgram, sizes: Mapping[str, int]) 
     functions = {function.name: function for function in program.functions}
     found: Counter[str] = Counter()
     for launch in launches_of(program.host):
+        if calls_library(launch, program):
+            continue
         counts = _counts(launch, sizes, functions)
         for statement, times in counts.items():
             name = _part_of(statement, insns)

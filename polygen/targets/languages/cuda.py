@@ -217,6 +217,7 @@ CUDA = Target(
     launch_begin="pg_after_other_launches();",
     hardware_index=_index,
     unsigned_indices=True,
+    has_libraries=True,
     barrier=lambda _: "__syncthreads();",
     half_arrays=True,
     half_updates=False,

@@ -252,7 +252,7 @@ class Target:
             iterations, or None if that is no constant.
         asks_in_turn: whether conditions that are seldom asked cost less than to ask all of them:
             on a processor, which guesses right what is hardly ever so; branches part work items.
-        has_libraries: whether its functions can call numerical libraries.
+        has_libraries: whether its functions, or the host between them, call numerical libraries.
         runs_host: whether its functions run loops around launches, and all launches, themselves.
     """
 

@@ -38,6 +38,12 @@ def launches_of(nodes: Iterable[HostNode]) -> Iterator[Launch]:
             yield from launches_of(node.body)
 
 
+def calls_library(launch: Launch, program: LoopProgram) -> bool:
+    """Tell whether a launch is a call of a library: then it is nothing else."""
+    names = {function.name for function in program.libraries}
+    return any(isinstance(n, Call) and n.function in names for n in all_nodes(launch.body))
+
+
 def _sizes(launch: Launch, tag: type[GroupTag | LocalTag]) -> tuple[ex.Expression, ...]:
     sizes = {axis.tag.axis: axis.size for axis in launch.axes if isinstance(axis.tag, tag)}
     count = 1 + max((axis.tag.axis for axis in launch.axes), default=0)
@@ -61,6 +67,8 @@ def device_function(launch: Launch, program: LoopProgram, target: Target) -> Dev
         program: the program that it is part of.
         target: the language.
     """
+    if calls_library(launch, program):
+        return DeviceFunction(launch.name, passed_for(launch.arguments), calls_library=True)
     groups, size = _sizes(launch, GroupTag), local_size_of(launch)
     local = hoist_local(launch.body)[0]
     shared = shared_bytes(local, target)

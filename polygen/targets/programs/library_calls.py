@@ -13,7 +13,7 @@ addresses ``NAME_bind`` was given.  ``NAME_library_status`` says what failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg
@@ -39,8 +39,9 @@ class _Text:
     Attributes:
         helpers: texts of `blas.h`, in order, without that all have.
         routines: of BLAS and LAPACK: their names without the letter of the type, and what they
-            take, ``t`` for an array of the elements' type, ``i`` for integers, ``c`` for letters;
-            ``j`` and ``n`` for integers that are passed by value.
+            take, ``t`` for an array of the elements' type, ``r`` for one of their real parts' type,
+            ``i`` for integers, ``c`` for letters; ``j`` and ``n`` for integers that are passed by
+            value.
         lines: the lines of the function.
     """
 
@@ -139,6 +140,20 @@ def _syrk(call: _Call) -> list[str]:
     return [*_triangle(call, "c", uplo), f"pg_syrk_{call.letter}({', '.join(given)});"]
 
 
+def _herk(call: _Call) -> list[str]:
+    uplo = call.option("uplo", "L")
+    given = [
+        *(str(call.number), uplo, call.option("trans"), "n", "k"),
+        *(call.number_of("alpha", "1"), call.array("a")),
+        *(call.number_of("beta", "0"), call.array("out")),
+    ]
+    return [*_triangle(call, "c", uplo), f"pg_herk_{call.letter}({', '.join(given)});"]
+
+
+def _herk_of_reals(call: _Call) -> list[str]:
+    return [line.replace("pg_herk", "pg_syrk").replace("'C'", "'T'", 1) for line in _herk(call)]
+
+
 def _triangle(call: _Call, name: str, uplo: str) -> list[str]:
     """Return what copies half of an operand to the result, if these are two."""
     if not call.has(name):
@@ -194,12 +209,23 @@ _ROUTINES: Mapping[str, _Text] = {
     "gemm": _Text(("copy2", "gemm"), {"gemm": _GEMM}, _gemm),
     "gemv": _Text(("copy2", "gemm", "gemv"), {"gemm": _GEMM, "gemv": "ciittititti"}, _gemv),
     "syrk": _Text(("triangle", "flipped", "syrk"), {"syrk": "cciittitti"}, _syrk),
+    "herk": _Text(("triangle", "flipped", "herk"), {"herk": "cciirtirti"}, _herk),
     "trsm": _Text(("copy2", "flipped", "trsm"), {"trsm": "cccciittiti"}, _trsm),
     "potrf": _Text(("triangle", "flipped", "potrf"), {"potrf": "citii"}, _potrf),
     "getrf": _Text(("copy2", "by_columns", "gesv"), _FACTORS, _getrf),
     "gesv": _Text(("copy2", "by_columns", "gesv"), _FACTORS, _gesv),
     "fft": _Text(("fft",), {"fft": "jntntn"}, _fft),
 }
+
+
+# BLAS has it for complex numbers alone; of real ones, it is the symmetric update.
+_HERK_OF_REALS = replace(_ROUTINES["syrk"], lines=_herk_of_reals)
+
+
+def _text_of(function: LibraryFunction) -> _Text:
+    if function.routine == "herk" and LETTERS[function.dtype.name] in "sd":
+        return _HERK_OF_REALS
+    return _ROUTINES[function.routine]
 
 
 # What SciPy has as functions of Python's alone.
@@ -211,7 +237,7 @@ def library_names(program: LoopProgram) -> tuple[str, ...]:
     found = [
         f"{LETTERS[function.dtype.name]}{name}"
         for function in program.libraries
-        for name in _ROUTINES[function.routine].routines
+        for name in _text_of(function).routines
     ]
     return tuple(sorted(set(found)))
 
@@ -237,7 +263,7 @@ def library_lines(number: int, function: LibraryFunction, dtype: str) -> list[st
         function: the function.
         dtype: the type of the elements, in C.
     """
-    return _ROUTINES[function.routine].lines(_Call(number, function, dtype))
+    return _text_of(function).lines(_Call(number, function, dtype))
 
 
 def library_helpers(program: LoopProgram) -> list[str]:
@@ -249,9 +275,9 @@ def library_helpers(program: LoopProgram) -> list[str]:
         mine = [f for f in program.libraries if LETTERS[f.dtype.name] == letter]
         dtype, real = _C_TYPES[letter]
         values = {"$t": dtype, "$r": real, "$c": str(int(dtype != real)), "$p": letter}
-        routines = {n: s for f in mine for n, s in _ROUTINES[f.routine].routines.items()}
-        found[_declared(letter, dtype, routines)] = None
-        for name in dict.fromkeys(h for f in mine for h in _ROUTINES[f.routine].helpers):
+        routines = {n: s for f in mine for n, s in _text_of(f).routines.items()}
+        found[_declared(letter, dtype, real, routines)] = None
+        for name in dict.fromkeys(h for f in mine for h in _text_of(f).helpers):
             text = _TEXTS[name]
             for key, value in values.items():
                 text = text.replace(key, value)
@@ -259,8 +285,9 @@ def library_helpers(program: LoopProgram) -> list[str]:
     return [*found, _interface(program)]
 
 
-def _declared(letter: str, dtype: str, routines: Mapping[str, str]) -> str:
+def _declared(letter: str, dtype: str, real: str, routines: Mapping[str, str]) -> str:
     types = {"c": "char *", "i": "int *", "t": f"{dtype} *", "j": "int", "n": "ptrdiff_t"}
+    types["r"] = f"{real} *"
     bound: list[str] = []
     linked: list[str] = []
     for name, signature in sorted(routines.items()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 
@@ -107,22 +107,33 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         printer.host_function(program, arguments)
     else:
         functions = tuple([device_function(launch, program, target) for launch in launches])
-        for launch, function in zip(launches, functions, strict=True):
-            groups = program.options.resident_groups
-            head = target.function_head(local_size_of(launch), groups)
-            printer.kernel(launch, head, waits=function.waits)
-    libraries = program.libraries
+        _print_launches(printer, zip(launches, functions, strict=True), program, target)
+    libraries = program.libraries if target.runs_host else ()  # else the host calls them
     called = [_called(function, target, expressions) for function in program.functions]
     called += [_library_call(n, f, printer, expressions) for n, f in enumerate(libraries, 1)]
     begin = [*_registered(program, target), *library_beginning(libraries)]
     if program.options.contract == "off":
         begin.insert(0, target.type_lines["uncontracted"])
     lines, helpers = _preamble(target, expressions)
-    texts = [*helpers, *library_helpers(program), *called, *printer.functions]
+    called_libraries = library_helpers(program) if target.runs_host else []
+    texts = [*helpers, *called_libraries, *called, *printer.functions]
     if target.math_of_vectors is not None:
         lines += target.math_of_vectors(texts)
     source = "\n\n".join([*begin, *lines, *texts]) + "\n"
     return Program(target, source, functions, passed, lowered, _extensions(target, expressions))
+
+
+def _print_launches(
+    printer: _FunctionPrinter,
+    launches: Iterable[tuple[Launch, DeviceFunction]],
+    program: LoopProgram,
+    target: Target,
+) -> None:
+    """Print launches as functions of their own, but not those that the host calls libraries for."""
+    for launch, function in launches:
+        if not function.calls_library:
+            head = target.function_head(local_size_of(launch), program.options.resident_groups)
+            printer.kernel(launch, head, waits=function.waits)
 
 
 def _registered(program: LoopProgram, target: Target) -> list[str]:

@@ -26,6 +26,7 @@ class DeviceFunction:
         waits: whether it begins by waiting until the launches before it are over, so that it may
             be started while they are at work.
         local_bytes: how much memory of the work group's it uses in all; for C, of the stack.
+        calls_library: whether the source has no such function: the host calls a library.
     """
 
     name: str
@@ -35,6 +36,7 @@ class DeviceFunction:
     shared_bytes: int = 0
     waits: bool = False
     local_bytes: int = 0
+    calls_library: bool = False
 
 
 @dataclass(frozen=True)

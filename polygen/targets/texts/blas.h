@@ -186,6 +186,40 @@ static inline void pg_syrk_$p(
     $psyrk_(&half, &op, &count, &inner, &alpha, ($t *) a, &a_leading, &beta, c, &c_leading);
 }
 
+//: herk
+static inline void pg_herk_$p(
+    int call, char uplo, char trans, ptrdiff_t n, ptrdiff_t k, $r alpha,
+    $t const *a, ptrdiff_t a0, ptrdiff_t a1, $r beta, $t *c, ptrdiff_t c0, ptrdiff_t c1)
+{
+    if (k <= 0) {
+        pg_triangle_$p(uplo, n, c, c0, c1, beta, c, c0, c1);
+        for (ptrdiff_t i = 0; i < n; ++i)
+            c[i*(c0 + c1)] = creal(c[i*(c0 + c1)]);
+    }
+    if (n <= 0 || k <= 0)
+        return;
+    pg_matrix in_a, in_c;
+    int found = 0;
+    // What has one row or column lies both by rows and by columns.
+    for (int rows = 1; rows >= 0 && !found; --rows) {
+        in_c = pg_matrix_of(rows, n, c0, n, c1);
+        in_a = pg_matrix_of(in_c.rows, trans == 'N' ? n : k, a0, trans == 'N' ? k : n, a1);
+        found = in_c.rows >= 0 && in_a.rows == in_c.rows;
+    }
+    if (!found) {
+        pg_library_fails(call, 1, in_c.rows < 0 ? 2 : 0);
+        return;
+    }
+    if (pg_is_large(n) || pg_is_large(k)) {
+        pg_library_fails(call, 2, 0);
+        return;
+    }
+    char half = pg_flipped(uplo, in_c.rows, 'L', 'U');
+    char op = pg_flipped(trans, in_a.rows, 'N', 'C');
+    int count = (int) n, inner = (int) k, a_leading = in_a.leading, c_leading = in_c.leading;
+    $pherk_(&half, &op, &count, &inner, &alpha, ($t *) a, &a_leading, &beta, c, &c_leading);
+}
+
 //: trsm
 static inline void pg_trsm_$p(
     int call, char side, char uplo, char trans, char diag, ptrdiff_t m, ptrdiff_t n, $t alpha,

@@ -45,8 +45,18 @@ PAIRS = {
     "data as another subscript": ("out[i] = a[idx[i]]", "out[i] = a[idx[0]]"),
     "turned comparisons": ("out[i] = if(a[i] < 0, 1, 2)", "out[i] = if(0 > a[i], 1, 2)"),
     "other comparisons": ("out[i] = if(a[i] < 0, 1, 2)", "out[i] = if(a[i] <= 0, 1, 2)"),
+    "where affine parts decide": (
+        "out[i] = if(i < 2 and a[i] > 0, a[i], b[i])",
+        "out[i] = if(a[i] > 0, a[i], b[i])",
+    ),
+    "what the domain says": (
+        "out[i] = if(i < n and a[i] > 0, 1, 2)",
+        "out[i] = if(a[i] > 0, 1, 2)",
+    ),
+    "a number of another type": ("out[i] = if(i < n, a[i], 0)", "out[i] = a[i]"),
     "numbers": ("out[i] = i - 1", "out[i] = 3 - i"),
     "conversions": ("<float32> t = float32(a[i])\nout[i] = t", "out[i] = float32(a[i])"),
+    "wider and back": ("<int64> t = idx[i]\nout[i] = t", "out[i] = idx[i]"),
     "a loop that carries": ("out[i] = if(i > 0, out[i-1], a[i])", "out[i] = a[0]"),
 }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise, product
+from typing import Any
 
 import islpy as isl
 import numpy as np
@@ -15,6 +17,7 @@ from polygen.analysis.equality.compared_values import (
     is_function,
     is_rounded,
     is_whole,
+    kept_casts,
     kind_of,
     onto,
     own_names,
@@ -230,3 +233,38 @@ def test_one_value_given_the_others(text: str, names: list[str], function: bool)
     flat = isl.Set(f"[n, __i, __k] -> {{ : {text} }}")
     assert is_function(flat, names) == function
     assert not is_function(flat, [*names, "absent"])
+
+
+NUMBERS = ("bool", "int8", "uint8", "int32", "uint32", "int64", "float16", "float32", "float64")
+LIMITS = [0, 1, -1, 127, 128, 255, 2**15, 2**24 + 1, 2**31 - 1, -(2**31), 2**53 + 1, 2**63 - 1]
+
+
+def _rare_numbers(kind: np.dtype[Any]) -> Any:
+    if kind.kind == "f":
+        return np.array([0.1, -2.5, 65504, 65520, 2**24 + 1, 1e300, np.inf, np.nan]).astype(kind)
+    low, high = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    return np.array([v for v in LIMITS if low <= v <= high], kind)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_conversions_that_make_no_difference() -> None:
+    """What is left of three conversions gives what all of them give, of the rarest numbers."""
+    shorter = 0
+    for chain in product(map(np.dtype, NUMBERS), repeat=4):
+        if not all(np.can_cast(one, other, "same_kind") for one, other in pairwise(chain)):
+            continue
+        kept = kept_casts(chain[0], chain[:0:-1])
+        whole = short = _rare_numbers(chain[0])
+        for cast in chain[1:]:
+            whole = whole.astype(cast)
+        for cast in reversed(kept):
+            short = short.astype(cast)
+        assert short.dtype == whole.dtype
+        np.testing.assert_array_equal(short, whole)
+        shorter += len(kept) < 3
+    assert shorter > 500
+
+
+def test_conversions_of_what_adapts_stay() -> None:
+    casts = (np.dtype("float32"), np.dtype("float64"))
+    assert kept_casts(float, casts) == casts

@@ -163,3 +163,19 @@ def test_all_pairs_say_the_same_of_planted_steps(monkeypatch: pytest.MonkeyPatch
             knl = _tried(partial(take, call=call), knl)
     assert seen.count(True) > 100
     assert seen.count(False) > 100
+
+
+def test_only_the_copies_of_a_variable_change() -> None:
+    """Who has a copy changes, and no loop does: i was on one axis, and is on another."""
+    knl = pg.make_kernel(
+        "{ [k,i]: 0<=k<4 and 0<=i<16 }",
+        """
+        t[0] = a[k,0]    {id=first}
+        t[i] = a[k,i]    {id=store, dep=first}
+        b[k,i] = t[i]    {dep=store}
+        """,
+        [pg.TemporaryVariable("t", shape=(16,), address_space=pg.AddressSpace.LOCAL), "..."],
+    )
+    knl = pg.tag_inames(knl, {"i": "l.0"})
+    # Each group writes the element that it reads, in each iteration.
+    assert str(pg.tag_inames(knl, {"i": "g.0"}, force=True).tags["i"]) == "g.0"

@@ -58,6 +58,23 @@ def test_one_value(value: str) -> None:
     assert verdict.calls == 3
 
 
+@pytest.mark.parametrize(("narrow", "wide"), [("int8", "int32"), ("float32", "float64")])
+def test_one_value_that_is_stored_in_a_narrow_type(narrow: str, wide: str) -> None:
+    """What is stored is not what was computed, and yet the same, whichever instance stored it."""
+    lines = LINES.replace("1  ", "b[2]", 1).strip().splitlines()
+    arrays = [pg.GlobalArg(name, wide if name == "b" else "float64", "9") for name in ("a", "b")]
+    with pg.without_proofs():
+        knl = kernel(
+            "{ [i]: 1<=i<8 }",
+            "\n".join(map(str.strip, lines)),
+            pg.TemporaryVariable("s", narrow),
+            *arrays,
+            pg.GlobalArg("out", "float64", "9"),
+        )
+    verdict = judge(knl, _reverse(knl), [({}, seed) for seed in range(3)])
+    assert (verdict.differs, verdict.calls) == (None, 3)
+
+
 @pytest.mark.parametrize("value", OTHER)
 def test_a_value_of_each(value: str) -> None:
     knl = _made(value)

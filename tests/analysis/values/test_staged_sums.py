@@ -115,3 +115,28 @@ def test_reductions_as_long_as_data_says() -> None:
     other = LONG.replace(" m ", " w ").replace("=m", "=w")
     assert _compared(old, made(other, [BOUNDED[0], "{ [j]: 0<=j<w }"])) is not None
     assert _compared(old, made(LONG, [BOUNDED[0], "{ [j]: 0<=j<m and j<3 }"])) is not None
+
+
+LENGTHS = [*BOUNDED, "{ [k,l]: 0<=k<3 and 0<=l<m }", "{ [q]: 0<=q<=m }", "{ [g]: 0<=g<3 }"]
+STAGE = "v[g] = sum(l, a[g + 3*l]) {id=p, inames=g, dep=m}"
+OF_LENGTH = {
+    "as many as m says, three times": ("sum((k, l), a[k + 3*l])", ""),
+    "one more": ("sum(q, a[q])", ""),
+    "in a stage": ("sum(g, v[g])", STAGE),
+}
+
+
+@pytest.mark.parametrize("case", OF_LENGTH)
+def test_where_data_decides_nothing_is_certain(case: str) -> None:
+    """If m is 0, both are 0; other numbers of the same data tell them apart."""
+    whole, stage = OF_LENGTH[case]
+    text = f"{LONG.replace('sum(j, a[j])', whole)}\n{stage}"
+    old, new = (made(t, LENGTHS) for t in (LONG, text.replace("dep=m}\nv", "dep=p}\nv")))
+    for one, other in ((old, new), (new, old)):
+        found = _compared(one, other)
+        assert found is not None and not found.certain
+
+
+def test_other_sums_of_known_length_are_certain() -> None:
+    found = _compared(made(ALL, DOMAINS), made("out[i] = sum(k, a[k]) {id=r, inames=i}", DOMAINS))
+    assert found is not None and found.certain

@@ -115,6 +115,32 @@ def _orbit(times: int) -> Sequence[int]:
     return found[:times]
 
 
+# --- floating-point numbers: compared as `==` does
+
+
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+def test_numbers_are_compared_and_not_bits(target: str) -> None:
+    """Of 0, the sign does not count; NaN is not what is there, though its bits are."""
+    types = ("float16", "float32", "float64")
+    lines = [f"old_{t}[i] = compare_exchange(h_{t}[i], e_{t}[i], 7)  {{atomic}}" for t in types]
+    data = [pg.GlobalArg(f"h_{t}, e_{t}, old_{t}", t, "n") for t in types]
+    knl = grid("i", 4)(pg.make_kernel("{ [i]: 0<=i<n }", "\n".join(lines), [*data, "..."]))
+    before = [0.0, -0.0, -0.0, np.nan, np.nan, 1.0, np.inf, 0.0]
+    wanted = [-0.0, 0.0, -0.0, np.nan, 1.0, np.nan, np.inf, 2.0**-24]
+    swaps = [True, True, True, False, False, False, True, False]
+    given = {f"h_{t}": np.array(before, t) for t in types}
+    given |= {f"e_{t}": np.array(wanted, t) for t in types}
+    given |= {f"old_{t}": np.zeros(len(before), t) for t in types}
+    knl.executor(target)(**given)
+    for t in types:
+        old = np.array(before, t)
+        for name, expected in ("old", old), ("h", np.where(swaps, np.array(7, t), old)):
+            found = given[f"{name}_{t}"]
+            np.testing.assert_array_equal(found, expected)
+            signs = np.signbit(found) == np.signbit(expected)
+            assert signs[~np.isnan(expected)].all()
+
+
 # --- in a loop: one result
 
 

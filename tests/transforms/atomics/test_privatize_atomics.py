@@ -76,6 +76,14 @@ def test_operations_and_types(dtype: Any) -> None:
             np.testing.assert_array_equal(found, wanted, strict=True, err_msg=f"{name} {n}")
 
 
+def test_a_rule_says_what_is_added() -> None:
+    knl = scattered("twice(k) := 2*v[k]\nx[bin[i]] += twice(i)")
+    v = RANDOM.integers(-9, 9, 50).astype(np.int32)
+    bins = some_bins({"n": 50})
+    (found,) = privatized(knl).executor("c")(x=np.zeros(BINS, np.int32), v=v, bin=bins)[1]
+    np.testing.assert_array_equal(found, np.bincount(bins, 2 * v, BINS))
+
+
 def test_nan_goes_through() -> None:
     v, bins = np.array([1, np.nan, 3]), np.array([0, 1, 2], np.int32)
     for update in ("x[bin[i]] += v[i]", "x[bin[i]] = max(x[bin[i]], v[i])"):

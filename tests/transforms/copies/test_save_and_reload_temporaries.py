@@ -72,6 +72,51 @@ def test_one_value_for_each_group() -> None:
     )
 
 
+@pytest.mark.parametrize("steps", ["", "t"])
+def test_launches_end_at_calls_of_libraries(steps: str) -> None:
+    """Also where a value from before a loop on the host is changed in it."""
+    data = [*(array(x) for x in ("a", "b", "c", "out")), array("m", "n, n")]
+    domains = ["{ [i]: 0<=i<n }", "{ [k]: 0<=k<n }", "{ [t]: 0<=t<3 }"]
+    text = """
+        s = 2*a[0]                          {id=s}
+        b[i] = s*a[i]                       {id=b, dep=s}
+        c = library("gemv", m, b)           {id=c, dep=bOPTIONS}
+        s = s + c[0]                        {id=u, dep=c:sOPTIONS}
+        out[k] = c[k] + s                   {dep=c:u}
+        """
+    temporary = pg.TemporaryVariable("s", "float64")
+    text = text.replace("OPTIONS", steps and f", inames={steps}")
+    knl = kernel(domains[: 3 if steps else 2], text, *data, temporary, assumptions="n>=1")
+    with pytest.raises(PrivateAcrossLaunches):
+        pg.generate_code(knl, "c")
+    new = pg.save_and_reload_temporaries(knl)
+    assert {"reload_s", "save_s"} <= set(saves(new))
+    assert pg.save_and_reload_temporaries(new) is new
+    assert pg.parse_kernel(str(new)) == new
+    for n in (1, 7):
+        rng = np.random.default_rng(n)
+        a, m = rng.random(n), rng.random((n, n))
+        s = 2 * a[0]
+        c = m @ (s * a)
+        _, found = new.executor("c")(a=a, m=m, n=n)
+        np.testing.assert_allclose(found[-1], c + s + (3 if steps else 1) * c[0], rtol=1e-13)
+
+
+def test_what_a_call_of_a_library_needs() -> None:
+    scalar = kernel(
+        "{ [j]: 0<=j<n }",
+        """
+        <> s = sum(j, b[j])                   {id=s}
+        c = library("gemv", m, b, alpha=s)    {dep=s}
+        """,
+        *[array(x) for x in ("b", "c")],
+        array("m", "n, n"),
+    )
+    with pytest.raises(NotSavable, match="a call of a library, needs 's'") as caught:
+        pg.save_and_reload_temporaries(scalar)
+    assert "AddressSpace.AUTO" in str(caught.value.remedy)
+
+
 def test_work_items_are_neighbours_in_memory() -> None:
     knl = pg.split_iname(halves(), "i", 16, outer_tag="g.0", inner_tag="l.0")
     new = saved(knl, twice)

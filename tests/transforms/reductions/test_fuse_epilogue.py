@@ -40,6 +40,46 @@ def test_epilogue(divided: bool) -> None:
     agree(knl, SIZES, fused)
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("s[i]", "s[k]*s[2*k - k]"),
+        ("s[i]", "s[n - (n - k)]"),
+        ("s[2*i - i + 1]", "s[1 + k]"),
+        ("s[2*i]", "s[k + k]"),
+        ("s[2*n - 2*i]", "s[2*k]"),
+        ("s[i]", "s[(2*k)//2] + s[k]"),
+    ],
+)
+def test_subscripts_are_compared_as_functions(written: str, read: str) -> None:
+    """However they are written: each item keeps its own result."""
+    knl = kernel(
+        "{ [i,j,k]: 0<=i,k<=n and 0<=j<m }",
+        f"{written} = sum(j, a[i,j])  {{id=s}}\nb[k] = {read}  {{id=b}}",
+        pg.TemporaryVariable("s", shape="2*n + 2", address_space=GLOBAL),
+        assumptions="n >= 0",
+    )
+    result = pg.fuse_epilogue(knl, "s", "b")
+    assert result.array("s").shape == ()
+    agree(knl, SIZES, lambda k: pg.fuse_epilogue(k, "s", "b"))
+
+
+@pytest.mark.parametrize("read", ["s[2*k + 1]", "s[3*k]"])
+def test_subscripts_that_no_loop_counts(read: str) -> None:
+    knl = kernel(
+        ["{ [w]: 0<=w<3*n + 2 }", "{ [i,j,k]: 0<=i,k<=n and 0<=j<m }"],
+        f"""
+        s[w] = 0 {{id=w}}
+        s[2*i] = sum(j, a[i,j]) {{id=s, dep=w}}
+        b[k] = {read} {{id=b, dep=s}}
+        """,
+        pg.TemporaryVariable("s", shape="3*n + 2", address_space=GLOBAL),
+        assumptions="n >= 0",
+    )
+    with pytest.raises(InvalidArgument, match="no loop of 'b' counts the results"):
+        pg.fuse_epilogue(knl, "s", "b")
+
+
 def test_epilogue_of_columns() -> None:
     knl = kernel(
         "{ [p,r,q]: 0<=p,q<n and 0<=r<m }",

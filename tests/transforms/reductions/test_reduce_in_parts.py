@@ -125,3 +125,12 @@ def test_subscripts_that_several_contributions_have() -> None:
     knl = kernel("{ [j]: 0<=j<n }", "s[0] = sum(j, j*a[(2*j + 1) % 5])", pg.GlobalArg("a", shape=5))
     knl = pg.assume(knl, "n >= 0")
     agree_in_arrays(knl, SIZES, parts())
+
+
+@pytest.mark.parametrize(
+    "text", ["out[0] = sum(r, a[r])", "out[0], <> at = argmin(r, a[r], int32(r))"]
+)
+def test_what_it_makes_is_what_its_text_says(text: str) -> None:
+    knl = kernel("{ [r]: 0<=r<n }", text, pg.GlobalArg("a", np.float32, shape="n"))
+    changed = pg.reduce_in_parts(knl, "r", 3)
+    assert pg.parse_kernel(str(changed)) == changed

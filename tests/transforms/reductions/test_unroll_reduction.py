@@ -99,6 +99,18 @@ def test_instances_and_what_is_read() -> None:
     assert steps(unrolled("j"), unrolled("k"))(knl).inames == ("i",)
 
 
+def test_what_a_rule_says_is_reduced() -> None:
+    """Its type is that of what the rule stands for, which other instructions invoke, too."""
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<3 }",
+        "twice(x) := 2*a[i,x]\nb[i] = sum(j, twice(j)) {id=s}\nc[i] = twice(1)",
+    )
+    new = pg.unroll_reduction(knl, "j", "id:s")
+    assert not new.instruction("s").reductions
+    assert new.instruction("s").invocations
+    agree(knl, SIZES, unrolled("j"))
+
+
 def test_within() -> None:
     knl = kernel(
         "{ [i,j]: 0<=i<n and 0<=j<3 }", "b[i] = sum(j, a[i,j]) {id=s}\nc[i] = max(j, a[i,j])"

@@ -92,9 +92,10 @@ def test_texts_that_are_refused(old: str, new: str, kind: type[pg.UserError], me
 
 def test_a_kernel_that_others_call() -> None:
     twice = pg.make_function("{ [i,j]: 0<=i<n and 0<=j<n }", "y[i,j] = 2*x[i,j]", name="twice")
-    with pytest.raises(MalformedInstruction, match="such a kernel cannot be called"):
+    with pytest.raises(MalformedInstruction, match="such a kernel cannot be called") as info:
         pg.make_kernel(
             "{ [k]: 0<=k<4 }", "[i,j]: out[k,i,j] = twice(3, [i,j]: a[k,i,j])",
             [pg.GlobalArg("a", "float64", "4,3,3"), pg.GlobalArg("out", "float64", "4,3,3")],
             functions={"twice": after(twice, joined())},
         )  # fmt: skip
+    assert "a loop for each factor, one inside of the other" in str(info.value)

@@ -10,17 +10,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from polygen.errors import (
-    LibraryLayout,
-    LibraryTooLarge,
-    NoLibrary,
-    NotPositiveDefinite,
-    OutOfMemory,
-    SingularMatrix,
-    UserError,
-)
+from polygen.errors import NoLibrary
 from polygen.ir.dtype import DType
-from polygen.lower.program import LibraryFunction, LoopProgram
+from polygen.lower.program import LoopProgram
+from polygen.runtime.calls.library_errors import library_error
 from polygen.source import caller_location
 from polygen.targets.programs.library_calls import IN_PYTHON, LETTERS, library_names
 
@@ -128,49 +121,6 @@ def checked_calls(
         status(found)
         number, why, info = cast("tuple[int, int, int]", tuple(found))
         if number:
-            raise _error(program.libraries[number - 1], program.name, why, info)
+            raise library_error(program.libraries[number - 1], program.name, why, info)
 
     return run
-
-
-def _error(function: LibraryFunction, kernel: str, why: int, info: int) -> UserError:
-    where = f"{function.routine} in kernel '{kernel}'"
-    kind, what, remedy = _ERRORS[why]
-    array = _ARRAYS[info] if why == _LAYOUT else ""
-    return kind(
-        f"{where} {what.format(info=info, array=array)}", where=caller_location(), remedy=remedy
-    )
-
-
-_LAYOUT = 1
-_ARRAYS = ("first operand", "second operand", "result")
-_ERRORS: dict[int, tuple[type[UserError], str, str]] = {
-    _LAYOUT: (
-        LibraryLayout,
-        "is given an array, its {array}, that lies in memory as no library takes it: along one "
-        "axis, neighbours have to lie side by side (and what is taken as a conjugate transpose of "
-        "complex numbers has to lie as the result does)",
-        "pass a copy: numpy.ascontiguousarray(a)",
-    ),
-    2: (
-        LibraryTooLarge,
-        "is given an array with more than 2147483647 elements along an axis",
-        "pass smaller arrays: the library counts with 32 bits",
-    ),
-    3: (
-        SingularMatrix,
-        "found a pivot of 0, at {info} (counted from 0): the matrix is singular",
-        "pass a matrix that has an inverse",
-    ),
-    4: (
-        NotPositiveDefinite,
-        "found that the leading minor of {info} rows is not positive: the matrix is not positive "
-        "definite",
-        "pass a symmetric, positive definite matrix; is the right half filled (uplo)?",
-    ),
-    5: (
-        OutOfMemory,
-        "needs memory for a copy of its matrix, and there is not as much",
-        "pass smaller arrays",
-    ),
-}

@@ -63,12 +63,12 @@ def _empty_cupy(
     size = before + bytes_between(shape, dtype, strides)
     # Memory that is free again is for the stream for which it was allocated.
     on_another = int(cupy.cuda.get_current_stream().ptr) != stream
-    with _stream_of_cupy(stream) if on_another else nullcontext():
+    with stream_of_cupy(stream) if on_another else nullcontext():
         memory = cupy.cuda.alloc(max(1, size))
     return cupy.ndarray(shape, dtype, memory + before, strides)
 
 
-def _stream_of_cupy(address: int) -> Any:
+def stream_of_cupy(address: int) -> Any:
     """Return CuPy's stream at an address; what newer versions have for it warns of the older."""
     streams: Any = sys.modules["cupy"].cuda
     if hasattr(streams.Stream, "from_external"):

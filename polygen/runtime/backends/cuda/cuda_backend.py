@@ -92,7 +92,9 @@ class _CudaBackend(Backend):
     def plan(self, form: Form, call: Call, variant: Variant, _queue: Any, /) -> dict[str, Any]:
         program = variant.program
         check_clusters(program)
-        module = build(program.source, program.compiler_options, form.kernel.name)
+        is_empty = all(function.calls_library for function in program.launches)
+        options, name = program.compiler_options, form.kernel.name
+        module = None if is_empty else build(program.source, options, name)
         fixed = fixed_values(call, variant)
         warn_of_serial_work(variant.kernel, program.loop_program, fixed)
         run = CudaRun(module, called(form, call, variant, "cuda"), fixed, changing(form))

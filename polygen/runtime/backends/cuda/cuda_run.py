@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from operator import gt
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
-from polygen.errors import InternalError, LaunchFailed, OutOfMemory
+from polygen.errors import InternalError, LaunchFailed, LibraryInGraph, OutOfMemory
 from polygen.ir.array import ValueArg
 from polygen.runtime.arrays.global_temporaries import bytes_of
 from polygen.runtime.backends.cuda.cuda_driver import Driver, driver
@@ -23,6 +23,7 @@ from polygen.runtime.backends.cuda.cuda_streams import CudaEvent, Mark
 from polygen.runtime.backends.cuda.cuda_times import Stopwatch
 from polygen.runtime.backends.cuda.cuda_values import Packed, new_place
 from polygen.runtime.backends.cuda.device_array import DeviceMemory
+from polygen.runtime.backends.cuda.library_launches import LibraryLaunches
 from polygen.runtime.calls.call_recording import Called, RecordedCall
 from polygen.runtime.calls.device_errors import DriverError
 from polygen.runtime.calls.launch_grids import Grid, Script, Step
@@ -62,6 +63,7 @@ class CudaRun:
         self._sizes = {t.name: bytes_of(t, fixed) for t in temporaries}
         self._memory: dict[str, DeviceMemory] = {}  # allocated when it is needed
         self._of_graphs = GraphMemory(self._driver, self._sizes)
+        self._libraries = LibraryLaunches(program.loop_program, self._driver)
         arguments = {arg.name: arg for f in program.launches for arg in f.arguments}
         self._passed = Packed([arguments.get(name) for name in names])
         self._places = {n: new_place(a) for n, a in arguments.items() if n not in names}
@@ -73,12 +75,14 @@ class CudaRun:
         self._launches = {
             function.name: self._prepare(module, function, {*fixed, *self._sizes, *names})
             for function in program.launches
+            if not function.calls_library
         }
-        self._graphs = Graphs(self._driver, self._script.pieces or (), self._start)
+        pieces = () if self._libraries else self._script.pieces or ()  # calls are no part of graphs
+        self._graphs = Graphs(self._driver, pieces, self._start)
         # Older devices begin no launch before those ahead are over.
         major = self._driver.attribute("COMPUTE_CAPABILITY_MAJOR", self._driver.device())
         self._may_begin_early = major >= _FIRST_WITH_EARLY
-        self._only = self._script.only if not temporaries else None
+        self._only = self._script.only if not (temporaries or self._libraries) else None
 
     @property
     def call(self) -> Callable[..., CudaEvent]:
@@ -152,7 +156,9 @@ class CudaRun:
             elif not self._graphs.run(stream, bytes(self._passed.buffer)):
                 for step in self._script.steps(self._asking(stream)):
                     self._start(step, stream)
+            self._libraries.check(stream)
         finally:
+            self._libraries.forget()
             if self._sizes:
                 self._last = self._last or Mark()
                 self._last.put(stream)
@@ -160,6 +166,9 @@ class CudaRun:
     def _run_timed(self, stream: int, note: RecordedCall) -> None:
         watch = Stopwatch(stream)
         for step in self._script.steps(self._asking(stream)):
+            if step.function.name in self._libraries:  # which may ask the device, and so not wait
+                note.add(step.function.name, watch.passed(partial(self._start, step, stream)))
+                continue
             note.add(step.function.name, watch.timed(partial(self._start, step, stream)))
 
     def _asking(self, stream: int) -> Callable[[str], bool]:
@@ -210,7 +219,10 @@ class CudaRun:
 
         Raises:
             LaunchFailed: if a loop on the host asks a flag, which has no value yet.
+            LibraryInGraph: if it calls a library.
         """
+        if self._libraries:
+            self._refuse_graph()
         if self._script.flags:
             raise LaunchFailed(
                 f"kernel '{self._name}' is called while a graph is made of its stream, and a loop "
@@ -227,9 +239,23 @@ class CudaRun:
             if note is not None:  # when it runs, and how often, only the user knows
                 note.add(step.function.name, None)
 
+    def _refuse_graph(self) -> NoReturn:
+        launch = self._libraries.first
+        raise LibraryInGraph(
+            f"kernel '{self._name}' is called while a graph is made of its stream, and it calls "
+            f"{self._libraries.routine(launch)}: the host finds what that is given, and whether it "
+            "failed, when it is called",
+            where=caller_location(),
+            remedy="call it outside of the graph, or make loops of the call: "
+            f"inline_callable_kernel(kernel, '{self._libraries.routine(launch)}')",
+        )
+
     def _start(self, step: Step, stream: int) -> None:
         for name, value in step.loops:
             self._places[name].value = value
+        if step.function.calls_library:
+            self._libraries.start(step.function.name, stream, self._addresses)
+            return
         try:
             self._starter(step)(stream)
         except DriverError as error:

@@ -66,6 +66,12 @@ class Stopwatch:
         finally:
             go_on()
 
+    def passed(self, start: Callable[[], None]) -> Clock:
+        """Start something while the stream does not wait, and return its clock."""
+        begin = Stamp(self._stream)
+        start()
+        return partial(self._times, begin, Stamp(self._stream))
+
     def _times(self, begin: Stamp, end: Stamp) -> Times:
         taken = end.since(begin)
         began = self._at + begin.since(self._origin)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define CL_SUCCESS 0
+#define CL_INVALID_VALUE -30
 #define CL_TRUE 1
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_DEVICE_VERSION 0x102F
@@ -69,6 +70,9 @@ cl_int clReleaseKernel(cl_kernel);
 cl_int clEnqueueNDRangeKernel(
     cl_command_queue, cl_kernel, cl_uint, size_t const *, size_t const *, size_t const *, cl_uint,
     cl_event const *, cl_event *);
+cl_int clEnqueueFillBuffer(
+    cl_command_queue, cl_mem, void const *, size_t, size_t, size_t, cl_uint, cl_event const *,
+    cl_event *);
 cl_int clEnqueueReadBuffer(
     cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, cl_event const *,
     cl_event *);

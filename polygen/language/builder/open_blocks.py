@@ -16,20 +16,22 @@ from polygen.source import SourceLocation, caller_location
 
 @dataclass
 class _Block:
-    """A loop or a condition that is open.
+    """A loop, a condition or a block of options that is open.
 
     Attributes:
         said: what holds of instructions inside.
         loops: the inames of the open loops, outermost first.
         chain: the condition that was closed last in here, which `otherwise` continues; None if
             something came after it.
-        branch_of: the condition that this is a branch of; None for a loop.
+        branch_of: the condition that this is a branch of, or None.
+        is_loop: whether it is a loop.
     """
 
     said: Said
     loops: tuple[str, ...] = ()
     chain: Chain | None = None
     branch_of: Chain | None = None
+    is_loop: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,15 @@ class OpenBlocks:
         self._open[-1].chain = None
         return self._open[-1].said if len(self._open) > 1 else None
 
+    @property
+    def chain(self) -> Chain | None:
+        """The condition that `otherwise` would continue here; None if there is none."""
+        return self._open[-1].chain
+
+    def go_on(self, chain: Chain | None) -> None:
+        """Let `otherwise` continue a condition, whatever was added after its block."""
+        self._open[-1].chain = chain
+
     def add_head(self, iname: str, head: LoopHead) -> None:
         """Keep what was said of a loop until it is opened."""
         self._heads[iname] = head
@@ -115,7 +126,8 @@ class OpenBlocks:
             self.nests.pop(here.loops, None)
             self.nests[loops] = None
         inside = here.said.more_inames | {iname}
-        self._open.append(_Block(replace(here.said, more_inames=inside, is_in_for=True), loops))
+        said = replace(here.said, more_inames=inside, is_in_for=True)
+        self._open.append(_Block(said, loops, is_loop=True))
 
     def _begin(self, iname: str, outside: Said) -> None:
         """Add the beginning of a loop."""
@@ -218,11 +230,17 @@ class OpenBlocks:
         said = chain.branch(conditions).inside(here.said)
         self._open.append(_Block(said, here.loops, branch_of=chain))
 
+    def open_options(self, said: Said) -> None:
+        """Go into what has some options."""
+        here = self._open[-1]
+        here.chain = None
+        self._open.append(_Block(said.inside(here.said), here.loops))
+
     def close(self) -> None:
         """Leave what was opened last."""
-        chain = self._open.pop().branch_of
-        self._open[-1].chain = chain
-        if chain is None:
+        closed = self._open.pop()
+        self._open[-1].chain = closed.branch_of
+        if closed.is_loop:
             self.parts.append(LoopEnd())
 
 

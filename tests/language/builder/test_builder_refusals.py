@@ -139,6 +139,60 @@ def test_data_that_breaks_an_obligation_shows_the_access(model: str) -> None:
     assert shown[-1] == "  names: 'half' is half_ in the kernel"
 
 
+def _no_type(builder: pg.Builder, place: Any) -> None:
+    builder.temporary("t", location=place)
+    pg.generate_code(builder.kernel(), "c")
+
+
+def _no_shape(builder: pg.Builder, place: Any) -> None:
+    builder.array("t", "float64", location=place)
+    builder.kernel()
+
+
+def _no_constant_shape(builder: pg.Builder, place: Any) -> None:
+    local = pg.AddressSpace.LOCAL
+    builder.temporary("t", "float64", (builder.size("n"),), local, location=place)
+    builder.kernel()
+
+
+def _no_scalar_in_a_shape(builder: pg.Builder, place: Any) -> None:
+    builder.array("x", "float64", (4,))
+    builder.array("t", "float64", (var("x"),), location=place)
+    builder.kernel()
+
+
+def _no_layout(builder: pg.Builder, place: Any) -> None:
+    builder.array("t", "float64", (4, 4), dim_tags="N0, N0", location=place)
+    builder.kernel()
+
+
+def _wrong_rule(builder: pg.Builder, place: Any) -> None:
+    builder.rule("f", "a", lambda a: builder.reduce("sum", "k", a), location=place)
+    builder.kernel()
+
+
+def _kept_by_none(builder: pg.Builder, place: Any) -> None:
+    y = builder.array("y", "float64", (4,))
+    builder.assign(y, builder.library("gemm", y, y), location=place)
+    builder.kernel()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        *(_no_type, _no_shape, _no_constant_shape, _no_scalar_in_a_shape, _no_layout),
+        *(_wrong_rule, _kept_by_none),
+    ],
+)
+def test_errors_of_declarations_show_their_places(
+    draw: Callable[[pg.Builder, Any], None], model: str
+) -> None:
+    with pytest.raises(errors.UserError) as info:
+        draw(pg.Builder(location=(model, 1)), (model, 3, 8, 12))
+    shown = _lines(info.value)
+    assert shown[1:4] == [f"  at {model}:3:9", "  | half = x[new] / 2", "  | ^^^^"]
+
+
 # --- names
 
 

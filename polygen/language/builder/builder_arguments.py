@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from polygen.errors import InvalidArgument, MalformedInstruction, NameTaken
@@ -11,6 +11,7 @@ from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
 from polygen.ir.public import is_a
 from polygen.ir.show_expression import show_expression
 from polygen.language.handles import Handle, Loop
@@ -20,6 +21,8 @@ from polygen.source import SourceLocation, caller_location
 
 Name: TypeAlias = str | ex.Variable | Handle
 Names: TypeAlias = Name | Iterable[Name]
+# Ids of instructions, each perhaps with a relation between its instances and those after it.
+Before: TypeAlias = Names | Mapping[Name, str | None]
 Operand: TypeAlias = Expression | Handle | Callable[[Loop], Any]  # of a reduction
 Place: TypeAlias = SourceLocation | tuple[Any, ...] | None
 
@@ -111,12 +114,21 @@ def values_of(value: Any, count: int) -> tuple[Expression, ...]:
     return (whole,) if count == 1 else tuple([ex.Component(whole, n) for n in range(count)])
 
 
-def prefix_of(targets: tuple[Expression, ...], value: Any) -> str | None:
-    """Return how the id of a call of a kernel begins, as `make_kernel` lets it begin."""
+def prefix_of(
+    targets: tuple[Expression, ...], value: Any, functions: Mapping[str, object]
+) -> str | None:
+    """Return how the id of a call of a kernel begins, as `make_kernel` lets it begin.
+
+    Parameters:
+        targets: what the instruction assigns to.
+        value: what it assigns.
+        functions: those that the builder knows.
+    """
     if not isinstance(value, ex.Call):
         return None
-    parts = (*targets, *value.parameters)
-    return ex.name_of(value.function) if any(isinstance(p, ex.SubArrayRef) for p in parts) else None
+    name, parts = ex.name_of(value.function), (*targets, *value.parameters)
+    is_call = isinstance(functions.get(name), Kernel)
+    return name if is_call or any(isinstance(p, ex.SubArrayRef) for p in parts) else None
 
 
 def words_of(names: Names) -> tuple[str, ...]:
@@ -139,16 +151,70 @@ def word_of(name: Name) -> str:
     return name
 
 
+def options_of(
+    *,
+    id: str | None = None,  # noqa: A002  (as options call it)
+    within: Names | None = None,
+    after: Before = (),
+    when: Any = (),
+    tags: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Return the options that all instructions have, as `Said` has them.
+
+    Raises:
+        InvalidArgument: if one is no such option.
+        MalformedInstruction: if there is something in a condition that polygen does not have.
+    """
+    return {
+        "id": id_of(id),
+        "inames": None if within is None else frozenset(words_of(within)),
+        "predicates": tuple(map(readable_alone, several(when))),
+        "tags": frozenset(words_of((tags,) if isinstance(tags, str) else tags)),
+        **before_of(after),
+    }
+
+
+def before_of(after: Before) -> dict[str, Any]:
+    """Return the options that say what comes before an instruction, as `Said` has them."""
+    pairs = pairs_of(after)
+    return {
+        "dependencies": tuple([name for name, said in pairs if said is None and name != "*"]),
+        "exhaustive": ("*", None) in pairs,
+        "related": tuple([(name, said) for name, said in pairs if said is not None]),
+    }
+
+
+def pairs_of(given: Names | Mapping[Name, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return names, each with what a dictionary says of it, or None."""
+    if isinstance(given, Mapping):
+        said_of = cast("Mapping[Name, Any]", given)
+        return tuple([(word_of(name), said) for name, said in said_of.items()])
+    return tuple([(name, None) for name in words_of(given)])
+
+
 def id_of(given: str | None) -> str | None:
     """Return an id that an instruction may have, or None.
 
     Raises:
         InvalidArgument: if it is no identifier.
     """
-    if given is None or (given.isascii() and given.isidentifier()):
+    return None if given is None else _identifier(given, "the id of an instruction")
+
+
+def c_name_of(given: str) -> str:
+    """Return a name that text in the target's language may have.
+
+    Raises:
+        InvalidArgument: if it is no identifier.
+    """
+    return _identifier(given, "a name in C")
+
+
+def _identifier(given: str, what: str) -> str:
+    if given.isascii() and given.isidentifier():
         return given
     raise InvalidArgument(
-        f"'{given}' cannot be the id of an instruction",
+        f"'{given}' cannot be {what}",
         where=caller_location(),
         remedy="use letters, digits and underscores",
     )
