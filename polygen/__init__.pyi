@@ -114,6 +114,10 @@ from polygen.recipes import apply as apply
 from polygen.recipes import replay as replay
 from polygen.runtime.devices import default_target as default_target
 from polygen.runtime.executor import Executor as Executor
+from polygen.schedules.explain import Explanation as Explanation
+from polygen.schedules.explain import explain as explain
+from polygen.schedules.optimize import optimize as optimize
+from polygen.schedules.propose import propose as propose
 from polygen.source import SourceLocation as SourceLocation
 from polygen.transformation import transformation as transformation
 from polygen.transforms.arrays.add_bank_padding import add_bank_padding as add_bank_padding
@@ -266,7 +270,6 @@ from polygen.transforms.splitting.strip_mine_to_vector import (
 )
 from polygen.transforms.splitting.tile import tile as tile
 from polygen.transforms.splitting.unroll_and_jam import unroll_and_jam as unroll_and_jam
-from polygen.schedules.optimize import optimize as optimize
 from polygen.tuning.optimize_reductions import optimize_reductions as optimize_reductions
 from polygen.tuning.order_sums import order_sums as order_sums
 from polygen.tuning.pack_product import pack_product as pack_product
@@ -289,6 +292,7 @@ __all__ = [
     "Emitted",
     "Equivalence",
     "Executor",
+    "Explanation",
     "GlobalArg",
     "IllFormedKernel",
     "ImageArg",
@@ -364,6 +368,7 @@ __all__ = [
     "equivalent",
     "errors",
     "expand_subst",
+    "explain",
     "explain_order",
     "extract_subst",
     "find_instructions",
@@ -407,6 +412,7 @@ __all__ = [
     "merge",
     "narrow_sum",
     "obligations",
+    "optimize",
     "optimize_reductions",
     "order_sums",
     "pack_product",
@@ -425,6 +431,7 @@ __all__ = [
     "privatize_temporaries_with_inames",
     "profile",
     "propagate_reduction",
+    "propose",
     "realize_reduction",
     "reduce_in_parts",
     "reduce_online",

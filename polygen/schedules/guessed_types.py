@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from polygen.analysis.access.accesses import references
-from polygen.errors import TypeNotFound
-from polygen.ir import walk
-from polygen.ir.array import GlobalArg, ValueArg
-from polygen.ir.kernel import Kernel
 from polygen.analysis.typing.index_type import index_type
 from polygen.analysis.typing.inference import infer_types
+from polygen.errors import TypeNotFound
+from polygen.ir import walk
+from polygen.ir.kernel import Kernel
 from polygen.transforms.kernels.add_dtypes import add_dtypes
 
 
@@ -26,9 +25,7 @@ def with_types(kernel: Kernel) -> Kernel:
 def _guesses(kernel: Kernel) -> dict[str, object]:
     """Return a type for each input without one."""
     found = infer_types(kernel, index_type(kernel), complete=False)
-    unknown = [
-        a.name for a in found.arguments if a.dtype is None and isinstance(a, GlobalArg | ValueArg)
-    ]
+    unknown = [a.name for a in found.arguments if a.dtype is None]
     indices = {
         name
         for insn in kernel.expanded.instructions

@@ -8,8 +8,6 @@ touched lies side by side.  The others are ordered by how far apart they walk.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.schedules.nests import Extents, Nest, all_nests, nests_of
@@ -66,5 +64,3 @@ def _costs(kernel: Kernel, nest: Nest, extents: Extents) -> dict[str, float]:
         return found if extents.of(iname) >= _SHORT else found + len(uses)
 
     return {iname: lines(iname) for iname in nest.loops}
-
-

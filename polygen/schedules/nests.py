@@ -92,7 +92,7 @@ class Extents:
     """
 
     def __init__(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
-        self._kernel = kernel
+        self._kernel = kernel.expanded
         self._sizes = sizes
         self._known: dict[str, int] = {}
 

@@ -26,9 +26,9 @@ def optimize(
     walks through memory; threads share the outermost parallel loop of each nest that has work for
     them; where no loop is parallel, tiles are shared in waves.
 
-    On GPUs, groups of work items share reductions (`optimize_reductions`); what is cheap is computed
-    where it is used; loops whose iterations need each other stay around the launches, all others go
-    to axes of the grid, neighbours in memory to work items side by side.
+    On GPUs, groups of work items share reductions (`optimize_reductions`); what is cheap is
+    computed where it is used; loops whose iterations need each other stay around the launches, all
+    others go to axes of the grid, neighbours in memory to work items side by side.
 
     All these are ordinary steps, proved one by one, and in the kernel's history.  `explain` says
     why each was taken, and what was not; `propose` returns them as data.
@@ -47,7 +47,7 @@ def optimize(
             on disk.
 
     Returns:
-        The kernel, for the same target; the same one, if there is nothing to gain.  It has code
+        The kernel, for the same target; an equal one, if there is nothing to gain.  It has code
         whenever the one that was given has.
 
     Raises:

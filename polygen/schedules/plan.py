@@ -63,7 +63,8 @@ class Plan:
             except UserError as error:
                 self.leave(named, what, error.what)
                 return False
-        self.choices += [Choice((), what, _reason(str(warning)), is_taken=False) for warning in left]
+        for warning in left:
+            self.leave((), what, _reason(str(warning)))
         if new is not self.kernel:
             self.kernel = new
             self.choices.append(Choice(named, what, why, is_taken=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import SupportsIndex
 
 from polygen.errors import UserError
@@ -82,10 +82,9 @@ def _why_no_code(kernel: Kernel) -> str | None:
 def _of_the_same_types(kernel: Kernel, plan: Plan, typed: Kernel) -> Kernel:
     """Return the kernel with the steps of a plan, for the types that were declared."""
     if plan.kernel is typed:
-        return kernel
-    if all(a == b for a, b in zip(kernel.arguments, typed.arguments, strict=True)):
+        new = kernel
+    elif all(a == b for a, b in zip(kernel.arguments, typed.arguments, strict=True)):
         new = plan.kernel.copy(target=kernel.target)
     else:
-        taken: Sequence = plan.kernel.history[len(typed.history) :]
-        new = replay(kernel, taken)
+        new = replay(kernel, plan.kernel.history[len(typed.history) :])
     return new.copy(choices=tuple(plan.choices))

@@ -68,12 +68,13 @@ def _chosen(plan: Plan, nest: Nest, extents: Extents, outside: tuple[str, ...]) 
 
 def _may_be_shared(plan: Plan, nest: Nest, iname: str) -> bool:
     kernel = plan.kernel
-    if kernel.tags.get(iname) is not None:
+    if iname not in kernel.inames or kernel.tags.get(iname) is not None:
         return False
     if _is_plain(kernel, iname):
         return True
     trial = Plan(kernel, plan.request)
-    if trial.take(nest.ids, f"threads along '{iname}'", "", lambda k: tag_inames(k, {iname: _AXIS})):
+    what = f"threads along '{iname}'"
+    if trial.take(nest.ids, what, "", lambda knl: tag_inames(knl, {iname: _AXIS})):
         return True
     plan.choices += trial.choices
     return False
@@ -81,4 +82,3 @@ def _may_be_shared(plan: Plan, nest: Nest, iname: str) -> bool:
 
 def _is_plain(kernel: Kernel, iname: str) -> bool:
     return is_plainly_parallel(kernel, iname, GroupTag(0))
-

@@ -9,6 +9,7 @@ diagonal do not need each other.
 from __future__ import annotations
 
 from polygen.inspection.order.find_schedule import find_schedule
+from polygen.ir.kernel import Kernel
 from polygen.recipes import apply
 from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
 from polygen.schedules.plan import Plan
@@ -26,14 +27,17 @@ def in_waves(plan: Plan) -> None:
     heavy = [nest for nest in nests if extents.work(nest) >= _WORTH_IT and _is_deep(nest)]
     if not heavy:
         return
-    steps = find_schedule(plan.kernel)
-    if any(name == "wavefront" for name, _ in steps):
-        plan.take(
-            [name for nest in heavy for name in nest.ids],
-            "tiles in waves",
-            f"no loop is parallel, and there is work for {plan.request.units} threads",
-            lambda knl: apply(knl, steps),
-        )
+    plan.take(
+        [name for nest in heavy for name in nest.ids],
+        "tiles in waves",
+        f"no loop is parallel, and there is work for {plan.request.units} threads",
+        _tiled_in_waves,
+    )
+
+
+def _tiled_in_waves(kernel: Kernel) -> Kernel:
+    steps = find_schedule(kernel)
+    return apply(kernel, steps) if any(name == "wavefront" for name, _ in steps) else kernel
 
 
 def _is_deep(nest: Nest) -> bool:

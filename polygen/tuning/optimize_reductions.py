@@ -24,6 +24,7 @@ from polygen.source import caller_location, warn
 from polygen.transforms.loops.size_estimates import likely_sizes
 from polygen.transforms.parallel_reductions.parallelize_reduction import parallelize_reduction
 from polygen.transforms.reductions.coalesce_reduction import coalesce_reduction
+from polygen.transforms.rules.expand_subst import expand_subst
 from polygen.tuning.blocked_sums import IN_A_ROW, steps_in_blocks
 from polygen.tuning.launch_plan import on_first_axes, with_launches
 from polygen.tuning.measure import fastest
@@ -207,6 +208,7 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
     found = families(kernel)
     if not found:
         return kernel
+    kernel = _spelled_out(kernel, [n for family in found for n in names_of(family)])
     kernel = with_producers(kernel, [n for family in found for n in names_of(family)])
     expected = {**likely_sizes(kernel), **sizes}
     kernel = in_loops_of_their_own(in_the_same_loops(kernel, expected, alike=False))
@@ -225,6 +227,12 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
         except UserError as error:
             _warn(kernel, _shown(family), error.what)
     return beside(kernel)
+
+
+def _spelled_out(kernel: Kernel, ids: Sequence[str]) -> Kernel:
+    """Return the kernel with reductions in instructions that have them by rules alone."""
+    hidden = [f"id:{name}" for name in ids if not kernel.instruction(name).reductions]
+    return expand_subst(kernel, hidden) if hidden else kernel
 
 
 def _shared(

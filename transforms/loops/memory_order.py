@@ -71,6 +71,8 @@ def _is_in_memory(kernel: Kernel, reference: Reference) -> bool:
     array = kernel.variables.get(reference.name)
     if not isinstance(array, GlobalArg | TemporaryVariable):
         return False
+    if len(reference.index) != len(array.shape or ()):  # verbatim code touches it somewhere
+        return False
     return kernel.address_space(reference.name) is not AddressSpace.PRIVATE
 
 
