@@ -61,8 +61,8 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     ...     "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }", "c[i,j] = sum(k, a[k,i]*b[k,j])  {id=c}"
     ... )
     >>> knl = pg.pack_product(pg.add_dtypes(knl, {"a, b": "float64"}), "c", vector_bytes=64)
-    >>> [(t.name, t.shape) for t in knl.temporaries if "left" in t.name or "right" in t.name]
-    [('left_0', (24, 96, 8)), ('right_0', (20, 96, 24))]
+    >>> [(t.name, t.shape[-1]) for t in knl.temporaries if "left" in t.name or "right" in t.name]
+    [('left_0', 12), ('right_0', 16)]
 
     Source: Goto, van de Geijn, Anatomy of high-performance matrix multiplication, TOMS 2008; Van
     Zee, van de Geijn, BLIS, TOMS 2015.

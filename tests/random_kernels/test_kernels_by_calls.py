@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from polygen.ir.kernel import Kernel
 from polygen.ir.library_call import LibraryCall
+from polygen.ir.sizes import OpenEnd
 from tests.random_kernels.library_programs import random_program
 from tests.random_kernels.maker import random_maker
 from tests.random_kernels.said_again import SaidAgain
@@ -33,7 +34,11 @@ def check(kernels: Iterable[Kernel]) -> Counter[str]:
 
 def _check_of_all_kinds(seeds: range) -> None:
     with pg.without_proofs():
-        found = check(random_maker(seed).kernel() for seed in seeds)
+        kernels = [random_maker(seed).kernel() for seed in seeds]
+        # A loop that a condition ends is flags by now, which no call says: its own tests say it.
+        plain = [k for k in kernels if not any(isinstance(s, OpenEnd) for s in k.derived_sizes)]
+        assert len(plain) > len(kernels) // 2
+        found = check(plain)
     kinds = "Assignment MultiAssignment CInstruction KernelCall Barrier NoOp"
     rare = [k for k in (*kinds.split(), "rules", "relations", "without sync") if found[k] < 2]
     assert rare == []
