@@ -79,7 +79,7 @@ _PURPOSES = {
     ),
     "Steps: recipes and choosing": _Purpose(
         "Several steps in a row, steps of one's own, and steps that are chosen for a device.",
-        "recipes transformation tuning",
+        "recipes transformation schedules tuning",
         "Rearranged find_schedule",
     ),
     "Looking at kernels": _Purpose("Pictures, tables and numbers for people.", "inspection"),
