@@ -189,6 +189,7 @@ _RETURNED = Group(
         *("ir.tags.GroupTag", "ir.tags.LocalTag", "ir.tags.AutoLocalTag", "ir.tags.UnrollTag"),
         *("ir.tags.UnrollHintTag", "ir.tags.IlpTag", "ir.tags.VectorTag", "ir.tags.ForTag"),
         "targets.languages.target.Target",
+        *("ir.choices.Choice", "schedules.explain.ExplainedNest", "schedules.bounds.Bound"),
         *("language.handles.Handle", "language.handles.VariableHandle", "language.handles.Loop"),
     ),
 )
