@@ -4,40 +4,44 @@ from __future__ import annotations
 
 from functools import partial
 
-from polygen.errors import NotAProduct
+from polygen.errors import NotAProduct, UserError
+from polygen.ir.kernel import Kernel
 from polygen.schedules.nests import Extents
 from polygen.schedules.plan import Plan
 from polygen.tuning.optimize_reductions import optimize_reductions
 from polygen.tuning.pack_product import pack_product
 
 _LARGE = 96**3  # multiplications: in fewer, packing takes as long as it saves
+_PACKED = "tiles in registers, of packed operands"
 
 
 def products_packed(plan: Plan) -> None:
     """Let large products of matrices be computed in tiles of packed operands."""
-    for insn in plan.kernel.assignments:
-        if not insn.reductions:
-            continue
+    for name in _reducing(plan.kernel):
+        insn = plan.kernel.expanded.instruction(name)
         extents = Extents(plan.kernel, plan.request.sizes)
         count = extents.instances(insn.within_inames | insn.reduction_inames)
         if count < _LARGE:
             continue
         try:
-            pack_product(plan.kernel, insn.id)
+            packed = pack_product(plan.kernel, name)
         except NotAProduct:
             continue
-        plan.take(
-            [insn.id],
-            "tiles in registers, of packed operands",
-            f"each element is used again: {count:.2g} products",
-            partial(pack_product, insn=insn.id),
-        )
+        except UserError as error:
+            plan.leave([name], _PACKED, error.what)
+            continue
+        why = f"each element is used again: {count:.2g} products"
+        plan.take([name], _PACKED, why, partial(_instead, packed))
+
+
+def _instead(packed: Kernel, _: Kernel) -> Kernel:
+    return packed
 
 
 def sums_shared(plan: Plan) -> None:
     """Let threads and vectors share all other reductions."""
     request = plan.request
-    reducing = [insn.id for insn in plan.kernel.assignments if insn.reductions]
+    reducing = _reducing(plan.kernel)
     if reducing:
         plan.take(
             reducing,
@@ -47,3 +51,9 @@ def sums_shared(plan: Plan) -> None:
                 knl, request.limits, sizes=request.sizes, tune=request.tune
             ),
         )
+
+
+def _reducing(kernel: Kernel) -> list[str]:
+    """Return the ids of the instructions that reduce, also by rules."""
+    own = kernel.instructions_by_id
+    return [i.id for i in kernel.expanded.assignments if i.reductions and i.id in own]

@@ -112,6 +112,19 @@ def test_products_are_packed() -> None:
         np.testing.assert_allclose(new(a=a, b=b)[1][0], a @ b, rtol=1e-13)
 
 
+def test_products_that_share_loops_are_packed_one_by_one() -> None:
+    knl = kernel(
+        "{ [i,j,k]: 0<=i,j,k<n }",
+        "c[i,j] = sum(k, a[i,k]*b[k,j])\nd[i,j] = sum(k, a[k,i]*b[k,j]) + 1",
+    )
+    new = optimized(pg.add_dtypes(knl, {"a, b": np.float32}))
+    assert names(new).count("pad_iname") == 4
+    a, b = np.random.default_rng(3).random((2, 35, 35), np.float32)
+    _, (c, d) = new(a=a, b=b)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+    np.testing.assert_allclose(d, a.T @ b + 1, rtol=1e-5)
+
+
 def test_sums_are_shared() -> None:
     knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "s[j] = sum(i, a[i,j])")
     new = optimized(pg.add_dtypes(knl, {"a": np.float32}))
