@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import SupportsIndex
 
-from polygen.errors import UserError
+from polygen.errors import NoDevice, UserError
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.measured_device import threads_of_processor
 from polygen.ir.kernel import Kernel
 from polygen.ir.target_facts import facts_of
 from polygen.pipeline import generate_code
 from polygen.recipes import replay
-from polygen.runtime.backends.cuda.cuda_driver import has_cuda
 from polygen.runtime.devices import default_target
 from polygen.schedules import grids, processors
 from polygen.schedules.guessed_types import with_types
@@ -63,7 +62,10 @@ def request_for(
 
 
 def _of_grid() -> Limits:
-    return Limits.of_device() if has_cuda() else Limits.named(_ASSUMED)
+    try:
+        return Limits.of_device()
+    except NoDevice:
+        return Limits.named(_ASSUMED)
 
 
 def _has_code(kernel: Kernel) -> bool:
