@@ -57,11 +57,15 @@ def _initialized(
     return kernel.copy(
         domains=(*kernel.domains, *domains),
         temporaries=tuple(
-            [t for old in kernel.temporaries for t in (added if old is temporary else [old])]
+            sorted([t for t in kernel.temporaries if t is not temporary] + added, key=_by_name)
         ),
         priorities=(*kernel.priorities, *((tuple(inames),) if len(inames) > 1 else ())),
         instructions=(first, *[_after(kernel, i, name, first.id) for i in kernel.instructions]),
     )
+
+
+def _by_name(temporary: TemporaryVariable) -> str:
+    return temporary.name
 
 
 def _element(name: str, index: tuple[Expression, ...]) -> ex.Variable | ex.Subscript:

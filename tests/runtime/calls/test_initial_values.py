@@ -199,3 +199,21 @@ def test_beside_a_call() -> None:
     for target in TARGETS:
         _, (out,) = knl.executor(target)(out=np.zeros((2, 8)))
         np.testing.assert_array_equal(out, np.stack([RAMP + 1] * 2))
+
+
+def test_tables_are_declared_in_the_order_of_names() -> None:
+    """`t14` stands between `t1` and its table, as in a kernel that says all three itself."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<3 }",
+        """
+        <> t14 = a[i]
+        t1[i] = t1[i] + t14
+        out[i] = t1[i]
+        """,
+        [
+            pg.TemporaryVariable("t1", initializer=np.array([3, 1, 4])),
+            pg.GlobalArg("a", "int64", 3),
+            "...",
+        ],
+    )
+    assert [t.name for t in knl.temporaries] == ["t1", "t14", "t1_initial"]
