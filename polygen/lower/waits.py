@@ -7,7 +7,7 @@ different work items.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
 
@@ -33,6 +33,7 @@ from polygen.ir.domain import flat_names, intersection, project_out, unflatten, 
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
+from polygen.ir.reached import reached
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_on_axis
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import loop_bounds
@@ -87,18 +88,7 @@ def _sides(kernel: Kernel) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
         for one in earlier:
             needing[one].add(name)
     for name in barriers:
-        yield _reached(name, needed), _reached(name, needing)
-
-
-def _reached(start: str, edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """Return what edges lead to from a node, through others, too."""
-    found: set[str] = set()
-    pending = list(edges[start])
-    while pending:
-        if (name := pending.pop()) not in found:
-            found.add(name)
-            pending += edges[name]
-    return frozenset(found)
+        yield reached(name, needed), reached(name, needing)
 
 
 class Conflicts:

@@ -25,6 +25,7 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Barrier, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.reached import reached
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.instructions.add_barrier import add_barrier
@@ -105,7 +106,7 @@ def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     if any(isinstance(insn, Barrier) for insn in plain.instructions):
         return kernel
     try:
-        launches = _launches(list(units_of(plain, sizes)))
+        launches = _launches(units_of(plain, sizes))
     except NotCountable:
         return kernel
     units = [unit for launch in launches for unit in launch]
@@ -146,8 +147,24 @@ def on_first_axes(kernel: Kernel) -> Kernel:
         return kernel
 
 
-def units_of(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]:
-    """Yield what shares loops, or memory that does not outlive a launch."""
+def units_of(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> list[Unit]:
+    """Return what shares loops, or memory that does not outlive a launch, or needs each other."""
+    return _without_circles(list(_found_units(kernel, sizes)))
+
+
+def _without_circles(units: Sequence[Unit]) -> list[Unit]:
+    """Return the units, those joined that need each other."""
+    owners = {name: place for place, unit in enumerate(units) for name in unit.ids}
+    direct = {p: {owners[name] for name in unit.before} for p, unit in enumerate(units)}
+    needs = [reached(place, direct) for place in direct]
+    circles: dict[int, list[Unit]] = {}
+    for place, unit in enumerate(units):
+        first = min({place, *(other for other in needs[place] if place in needs[other])})
+        circles.setdefault(first, []).append(unit)
+    return [joined(circle) if len(circle) > 1 else circle[0] for circle in circles.values()]
+
+
+def _found_units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]:
     found: list[tuple[set[str], list[Instruction]]] = []
     own = {
         t.name

@@ -41,7 +41,7 @@ def with_repeated(kernel: Kernel, sizes: Mapping[str, SupportsIndex], limits: Li
     if not names or any(isinstance(insn, Barrier) for insn in plain.instructions):
         return kernel
     try:
-        units = list(units_of(plain, sizes))
+        units = units_of(plain, sizes)
     except NotCountable:
         return kernel
     # From the last one back: what the first one is needed for is together then.

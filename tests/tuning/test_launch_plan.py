@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.tuning.launch_plan import Unit, can_share
+from polygen.tuning.launch_plan import Unit, can_share, units_of
 from tests.tuning.test_repeated import launches
 from tests.tuning.test_whole_kernels import H200, largest_group
 
@@ -114,3 +114,26 @@ def test_nests_that_wait_for_column_sums_need_no_tiles() -> None:
     np.testing.assert_allclose(t, x.sum(0), rtol=1e-12)
     np.testing.assert_allclose(y, np.exp(x) - x.sum(0), rtol=1e-12)
     np.testing.assert_allclose(z, np.exp(x) * x.sum(), rtol=1e-12)
+
+
+def test_a_nest_between_statements_that_share_memory() -> None:
+    """The nest needs `w[0]`, and is needed by what reads `w[0]` again: all are in one launch."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        """
+        w[0] = 2*x[0]              {id=first}
+        v[i] = w[0] + x[i]         {id=nest, dep=first}
+        u[0] = v[n - 1] - w[0]     {id=last, dep=first:nest}
+        """,
+        [pg.GlobalArg("x", "float64", "n"), "..."],
+        assumptions="n >= 1",
+    )
+    tagged = pg.tag_inames(knl, {"i": "g.0"})
+    assert [sorted(unit.ids) for unit in units_of(tagged, {"n": 9})] == [["first", "last", "nest"]]
+    new = pg.optimize(knl.copy(target="opencl"), H200, sizes={"n": 9})
+    x: Any = np.random.default_rng(5).random(9)
+    _, found = new.copy(target=None).executor("c")(x=x, n=9)
+    w, v, u = found
+    np.testing.assert_array_equal(w, 2 * x[:1])
+    np.testing.assert_array_equal(v, 2 * x[0] + x)
+    np.testing.assert_array_equal(u, v[-1:] - w)
