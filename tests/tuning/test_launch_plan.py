@@ -133,7 +133,7 @@ def test_a_nest_between_statements_that_share_memory() -> None:
     new = pg.optimize(knl.copy(target="opencl"), H200, sizes={"n": 9})
     x: Any = np.random.default_rng(5).random(9)
     _, found = new.copy(target=None).executor("c")(x=x, n=9)
-    w, v, u = found
+    u, v, w = found
     np.testing.assert_array_equal(w, 2 * x[:1])
     np.testing.assert_array_equal(v, 2 * x[0] + x)
     np.testing.assert_array_equal(u, v[-1:] - w)
