@@ -11,16 +11,19 @@ READY_FOR_DEMO := $(VENV)/ready-for-demo
 demo: $(READY_FOR_DEMO)
 	$(BIN)/python examples/demo.py
 
+# No test takes five minutes: one that does hangs, and is shown.
+PYTEST := $(BIN)/pytest --timeout 300 --numprocesses 2 --dist loadfile
+
 # Tests start many interpreters: these find each other's bytecode, whatever the environment says.
 test test-more: export PYTHONDONTWRITEBYTECODE =
 
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types-pyright types-mypy style
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(PYTEST)
 
 # What of the tests does not fit into ten minutes.
 test-more: $(READY)
-	$(BIN)/pytest -m "more and not deep" --numprocesses 2 --dist loadfile
+	$(PYTEST) -m "more and not deep"
 
 style: $(READY)
 	$(BIN)/ruff check
