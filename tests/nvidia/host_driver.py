@@ -30,6 +30,9 @@ _INSTRUCTION = r'asm\("(\w+)\.approx\.ftz\.f32 %0, %1;" : "=f"\(b\) : "f"\(a\)\)
 _COPY = r"\*to = \*from;"
 _WAIT = r'#if .*\n    asm volatile\("cp.async.wait_all;" ::: "memory"\);\n#endif'
 _ADD_HALF = r"    unsigned short bits;\n.*\n    asm volatile\(\"red.relaxed.*;"
+_CONDITION = r'extern "C" __device__ void cudaGraphSetConditional[^\n]*;'
+_SET_CONDITION = """extern "C" { unsigned pg_goes_on; }
+static void cudaGraphSetConditional(unsigned long long, unsigned value) { pg_goes_on = value; }"""
 _POOL = r"extern __shared__ [^\n]*"
 _SHIM = Path(__file__).with_name("shim.hpp")
 _COMPILER = [
@@ -83,7 +86,9 @@ class HostDriver:
             too, which is what such a graph does later.
         recordings: the number of the latest graph that a user makes.
         kept: what lives as long as graphs of users do.
-        graphs: those that were not given back: functions, and copies of what they are passed.
+        graphs: those that were not given back: functions, and copies of what they are passed; lists
+            of these are loops.
+        with_loops: whether graphs may have loops.
     """
 
     def __init__(self, shim: Path) -> None:
@@ -95,8 +100,9 @@ class HostDriver:
         self._numbers = itertools.count(1)
         self._times: dict[int, float] = {}  # when each event was put on a stream
         self.recorded: set[int] = set()
-        self.graphs: dict[int, list[tuple[Any, ...]]] = {}
-        self._recording: list[tuple[Any, ...]] | None = None
+        self.with_loops = False
+        self.graphs: dict[int, list[Any]] = {}
+        self._recording: list[Any] | None = None
         self.recordings = 1
         self.kept: list[Any] = []
 
@@ -125,6 +131,7 @@ class HostDriver:
             halves = re.sub(_COPY, "pg_begin(to, from);", halves)
             halves = re.sub(_ADD_HALF, "    pg_add(at, a);", halves)
             halves = re.sub(_WAIT, "    pg_finish();", halves)
+            halves = re.sub(_CONDITION, _SET_CONDITION, halves)
             halves = re.sub(_POOL, "static unsigned char pg_shared[232448];", halves)
             text.write_text(f'#include "{self._shim}"\n{halves}\n{_launchers(source)}')
             command = [*_COMPILER, "-shared", str(text), "-o", str(library)]
@@ -230,8 +237,42 @@ class HostDriver:
         return graph
 
     def replay(self, graph: int, stream: int) -> None:
-        for function, grid, group, (addresses, _) in self.graphs[graph]:
+        self._replay(self.graphs[graph])
+
+    def _replay(self, nodes: Sequence[Any]) -> None:
+        for node in nodes:
+            if isinstance(node, list):
+                while self._goes_on():
+                    self._replay(node)
+                continue
+            function, grid, group, (addresses, _) = node
             self._run(function, grid, group, ctypes.addressof(addresses))
+
+    def has_loops(self) -> bool:
+        return self.with_loops
+
+    def linked(self, code: bytes) -> bytes:
+        return code
+
+    def put_loop(
+        self, stream: int, ask: Callable[[int, int, bool], None], body: Callable[[int], None]
+    ) -> None:
+        ask(stream, 0, True)
+        if self._recording is None:  # what is recorded for a user runs at once
+            while self._goes_on():
+                body(stream)
+                ask(stream, 0, False)
+            return
+        outer, self._recording = self._recording, []
+        body(stream)
+        ask(stream, 0, False)
+        outer.append(self._recording)
+        self._recording = outer
+
+    def _goes_on(self) -> bool:
+        """Tell what the function that decides on loops said last."""
+        asker = next(m for m, f, _ in self._loaded if f.__name__ == "pg_launch_pg_ask")
+        return bool(ctypes.c_uint.in_dll(asker, "pg_goes_on").value)
 
     def drop(self, graph: int) -> None:
         del self.graphs[graph]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from typing import TypeAlias
 
 from polygen.ir import walk
@@ -75,6 +75,26 @@ class Piece:
     times: int = 1
 
 
+@dataclass(frozen=True)
+class WhileLoop:
+    """Parts that are repeated while flags are set, the same each time.
+
+    Attributes:
+        number: which of the program's it is, from 0 on.
+        flags: the flags.
+        most: how many trips there are at most.
+        body: the parts.
+    """
+
+    number: int
+    flags: tuple[str, ...]
+    most: int
+    body: tuple[Piece | WhileLoop, ...]
+
+
+Part: TypeAlias = Piece | WhileLoop
+
+
 def _flags(node: HostNode) -> frozenset[str]:
     """Return the flags that loops on the host ask."""
     if isinstance(node, Launch):
@@ -83,12 +103,22 @@ def _flags(node: HostNode) -> frozenset[str]:
     return own.union(*map(_flags, node.body))
 
 
+def _launches_in(parts: Sequence[Part]) -> int:
+    """Return how many launches parts have, one trip of each loop."""
+    return sum(
+        len(part.steps) * part.times if isinstance(part, Piece) else _launches_in(part.body)
+        for part in parts
+    )
+
+
 class Script:
     """The launches of a program in order, once sizes are known.
 
     Attributes:
         pieces: all of them, if they are not too many, and flags have no say in how many they are;
             what a loop on the host repeats without a difference stands there once, with how often.
+        parts: the same with loops that flags end; None if their trips differ, too.
+        loops: how many loops that flags end the parts have.
         flags: the variables that loops on the host ask, which are 0 before the first launch.
     """
 
@@ -119,7 +149,9 @@ class Script:
             check(self._functions[name], grid)
         self._every = program.loop_program.options.check_every
         self.flags = frozenset(flag for node in self._host for flag in _flags(node))
-        self.pieces = None if self.flags else self._all_pieces()
+        self.pieces = None if self.flags else self._pieces(self._host, values)
+        self.loops = 0
+        self.parts = self._parts(self._host, values) if self.flags else self.pieces
 
     @property
     def only(self) -> Step | None:
@@ -141,11 +173,14 @@ class Script:
             for _ in range(piece.times):
                 yield from piece.steps
 
-    def _all_pieces(self) -> tuple[Piece, ...] | None:
+    def _pieces(
+        self, host: Sequence[HostNode], values: Mapping[str, int]
+    ) -> tuple[Piece, ...] | None:
+        """Return what nodes are that ask no flags, neighbours in one piece; None as `pieces`."""
         found: list[Piece] = []
         single: list[Step] = []  # what nothing repeats
         kept = 0
-        for piece in self._walk(self._host, self._values):
+        for piece in self._walk(host, values):
             copies = _AT_ONCE // len(piece.steps)
             times, rest = divmod(piece.times, copies)
             if times > 1:
@@ -183,6 +218,38 @@ class Script:
             elif body:
                 yield Piece(body, len(indices))
 
+    def _parts(
+        self, host: Sequence[HostNode], values: Mapping[str, int]
+    ) -> tuple[Part, ...] | None:
+        """Return what a part of the program is, loops that flags end as such; None as `parts`."""
+        found: list[Part] = []
+        for asks, group in groupby(host, lambda node: bool(_flags(node))):
+            nodes = list(group)
+            parts = self._loops(nodes, values) if asks else self._pieces(nodes, values)
+            if parts is None:
+                return None
+            found += parts
+        return tuple(found)
+
+    def _loops(
+        self, nodes: Sequence[HostNode], values: Mapping[str, int]
+    ) -> tuple[WhileLoop, ...] | None:
+        """Return loops that flags end; None as `parts`."""
+        found: list[WhileLoop] = []
+        for node in nodes:
+            assert isinstance(node, HostLoop), "a launch asks no flags"
+            lower, upper = value_of(node.lower, values), value_of(node.upper, values)
+            if node.runs is None or node.iname in self._needed_in(node):
+                return None
+            most = max(0, -(-(upper - lower) // node.step))
+            number, self.loops = self.loops, self.loops + 1
+            body = self._parts(node.body, {**values, node.iname: lower}) if most else ()
+            if body is None or _launches_in(body) > _AT_ONCE:
+                return None
+            flags = tuple(sorted(walk.free_variables(node.runs)))
+            found.append(WhileLoop(number, flags, most, body))
+        return tuple(found)
+
     def _while(self, runs: Expression, indices: range) -> Iterator[int]:
         """Yield the indices of a loop that flags end; they are asked before some of them."""
         assert self._is_set is not None, "nobody asks the flags of a loop"
@@ -194,12 +261,16 @@ class Script:
 
     def _repeated(self, loop: HostLoop, values: Mapping[str, int]) -> tuple[Step, ...] | None:
         """Return what all iterations of a loop are; None if they differ, or if that is much."""
-        if loop.iname in frozenset[str]().union(*map(self._needs, loop.body)):
+        if loop.iname in self._needed_in(loop):
             return None
         pieces = self._walk(loop.body, values)
         steps = (step for piece in pieces for _ in range(piece.times) for step in piece.steps)
         body = tuple(islice(steps, _AT_ONCE + 1))
         return body if len(body) <= _AT_ONCE else None
+
+    def _needed_in(self, loop: HostLoop) -> frozenset[str]:
+        """Return what the body of a loop depends on."""
+        return frozenset[str]().union(*map(self._needs, loop.body))
 
     def _needs(self, node: HostNode) -> frozenset[str]:
         """Return what a part of the program depends on."""
@@ -207,7 +278,7 @@ class Script:
             function = self._functions[node.name]
             names = frozenset(arg.name for arg in function.arguments)
             return names.union(*map(walk.free_variables, function.group_counts))
-        inside = frozenset[str]().union(*map(self._needs, node.body)) - {node.iname}
+        inside = self._needed_in(node) - {node.iname}
         inside |= _flags(node)
         return inside | walk.free_variables(node.lower) | walk.free_variables(node.upper)
 

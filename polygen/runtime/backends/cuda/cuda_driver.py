@@ -126,6 +126,24 @@ class Driver(Protocol):
         """Give a graph back, once it is over."""
         ...
 
+    def has_loops(self) -> bool:
+        """Tell whether graphs may have loops that flags on the device end."""
+        ...
+
+    def linked(self, code: bytes) -> bytes:
+        """Return machine code with what it needs of CUDA's library of the device."""
+        ...
+
+    def put_loop(
+        self, stream: int, ask: Callable[[int, int, bool], None], body: Callable[[int], None]
+    ) -> None:
+        """Put a loop into the graph that a stream is recorded for.
+
+        `ask` starts what decides whether it goes on: of a stream, the loop's handle, and whether it
+        is before the first trip; `body` starts a trip.
+        """
+        ...
+
     def recording(self, stream: int) -> int:
         """Return the number of the recording that makes a graph of what a stream does."""
         ...
@@ -224,13 +242,20 @@ def check_clusters(program: Program) -> None:
 _MODULES: dict[tuple[int, str, tuple[str, ...]], Any] = {}
 
 
-def build(source: str, options: tuple[str, ...] = (), kernel: str | None = None) -> Any:
+def build(
+    source: str,
+    options: tuple[str, ...] = (),
+    kernel: str | None = None,
+    *,
+    is_linked: bool = False,
+) -> Any:
     """Return a module with the functions of a source, on the current device.
 
     Parameters:
         source: the text.
         options: passed to the compiler after polygen's own.
         kernel: the name of the kernel that this is the source of.
+        is_linked: whether it needs CUDA's library of the device.
 
     Raises:
         CompilationFailed: if NVRTC does not accept the source or the options, or the driver not
@@ -247,7 +272,7 @@ def build(source: str, options: tuple[str, ...] = (), kernel: str | None = None)
         code, log = cuda.compile(source, every)
         if not code:
             raise failure("NVRTC", log, options, source, kernel)
-        return code
+        return cuda.linked(code) if is_linked else code
 
     name = disk.key_of("cuda", cuda.compiler_version(), source, *every)
     code = disk.kept(f"{name}.cubin", make)

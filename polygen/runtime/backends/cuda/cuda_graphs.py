@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from polygen.runtime.backends.cuda.cuda_driver import Driver
-from polygen.runtime.calls.launch_grids import Piece, Step
+from polygen.runtime.calls.launch_grids import Part, Piece
 
 _FEWEST = 4  # launches: fewer are as fast one by one
 _MOST_KEPT = 4
 
 
 class Graphs:
-    """The pieces of a program, as graphs for the arguments of the latest calls.
+    """The parts of a program, as graphs for the arguments of the latest calls.
 
     What functions are passed is part of a graph.  To make one takes as long as to launch what is
     in it a few times: that pays at once where pieces are repeated, else from the second call with
@@ -20,21 +21,23 @@ class Graphs:
     """
 
     def __init__(
-        self, cuda: Driver, pieces: Sequence[Piece], start: Callable[[Step, int], None]
+        self, cuda: Driver, parts: Sequence[Part], start: Callable[[Part, int], None]
     ) -> None:
         """Prepare for graphs; none is made yet.
 
         Parameters:
             cuda: the driver.
-            pieces: what is launched.
-            start: launches a step on a stream, with the arguments of the call.
+            parts: what is launched.
+            start: launches a part on a stream, with the arguments of the call.
         """
         self._driver = cuda
-        self._pieces = pieces
+        self._parts = parts
         self._start = start
+        pieces = [part for part in parts if isinstance(part, Piece)]
+        has_loops = len(pieces) < len(parts)
         launches = sum(len(piece.steps) * piece.times for piece in pieces)
-        self._worth = launches >= _FEWEST
-        self._at_once = launches >= 4 * sum(len(piece.steps) for piece in pieces)
+        self._worth = has_loops or launches >= _FEWEST
+        self._at_once = has_loops or launches >= 4 * sum(len(piece.steps) for piece in pieces)
         self._latest = b""
         self._kept: dict[bytes, _Recorded] = {}
 
@@ -66,13 +69,9 @@ class Graphs:
 
     def _recorded(self) -> _Recorded:
         recorded = _Recorded(self._driver)
-        for piece in self._pieces:
-
-            def launch(stream: int, steps: Sequence[Step] = piece.steps) -> None:
-                for step in steps:
-                    self._start(step, stream)
-
-            recorded.graphs.append((self._driver.record(launch), piece.times))
+        for part in self._parts:
+            once, times = (Piece(part.steps), part.times) if isinstance(part, Piece) else (part, 1)
+            recorded.graphs.append((self._driver.record(partial(self._start, once)), times))
         return recorded
 
 

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from polygen.runtime.calls.device_errors import DriverError
+from polygen.runtime.backends.cuda import cuda_loops
+from polygen.runtime.backends.cuda.driver_library import check, driver_library
 
 _MAY_BEGIN_EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
@@ -59,15 +60,33 @@ class DriverItself:
     ) -> Callable[[int], None]:
         """Return what starts a function on a stream, maybe before what is ahead of it is over."""
         launch = _Launch(grid, group, shared, 0, _EARLY, 1)
-        address, handle, run = ctypes.byref(launch), int(function), _driver().cuLaunchKernelEx
+        address, handle, run = (
+            ctypes.byref(launch),
+            int(function),
+            driver_library().cuLaunchKernelEx,
+        )
 
         def start(stream: int) -> None:
             launch.stream = stream
             code = run(address, handle, parameters, None)
             if code:
-                _check(code)
+                check(code)
 
         return start
+
+    def has_loops(self) -> bool:
+        """Tell whether graphs may have loops that flags on the device end."""
+        return cuda_loops.has_loops()
+
+    def linked(self, code: bytes) -> bytes:
+        """Return machine code with what it needs of CUDA's library of the device."""
+        return cuda_loops.linked(code)
+
+    def put_loop(
+        self, stream: int, ask: Callable[[int, int, bool], None], body: Callable[[int], None]
+    ) -> None:
+        """Put a loop into the graph that a stream is recorded for."""
+        cuda_loops.put_loop(stream, ask, body)
 
     def recording(self, stream: int) -> int:
         """Return the number of the recording that makes a graph of what a stream does."""
@@ -77,12 +96,12 @@ class DriverItself:
     def unrestricted(self) -> Generator[None]:
         """Let this thread allocate memory while a stream is recorded."""
         mode = ctypes.c_int(_RELAXED)
-        exchange = _driver().cuThreadExchangeStreamCaptureMode
-        _check(exchange(ctypes.byref(mode)))
+        exchange = driver_library().cuThreadExchangeStreamCaptureMode
+        check(exchange(ctypes.byref(mode)))
         try:
             yield
         finally:
-            _check(exchange(ctypes.byref(mode)))
+            check(exchange(ctypes.byref(mode)))
 
     def keep_for_graph(self, stream: int, memory: object) -> None:
         """Keep something while there is the graph that a stream is recorded for, or one of it."""
@@ -96,7 +115,7 @@ def _recording(stream: int) -> tuple[int, int]:
     status, number = ctypes.c_int(), ctypes.c_uint64()
     graph = ctypes.c_void_p()
     found = (ctypes.byref(status), ctypes.byref(number), ctypes.byref(graph), None, None)
-    _check(_driver().cuStreamGetCaptureInfo_v2(stream, *found))
+    check(driver_library().cuStreamGetCaptureInfo_v2(stream, *found))
     return number.value, graph.value or 0
 
 
@@ -114,8 +133,8 @@ class _EndOfGraph:
         told = ctypes.c_void_p()
         post = ctypes.cast(_c().sem_post, ctypes.c_void_p)
         made = (ctypes.byref(told), self._semaphore, post, 1, _NO_SYNC)
-        _check(_driver().cuUserObjectCreate(*made))
-        _check(_driver().cuGraphRetainUserObject(graph, told, 1, _MOVE))
+        check(driver_library().cuUserObjectCreate(*made))
+        check(driver_library().cuGraphRetainUserObject(graph, told, 1, _MOVE))
 
     def has_come(self) -> bool:
         """Tell whether it is gone; not asked again once it is."""
@@ -138,23 +157,3 @@ def _c() -> Any:
     library.free.argtypes = library.sem_trywait.argtypes = (ctypes.c_void_p,)
     library.sem_init.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_uint)
     return library
-
-
-@cache
-def _driver() -> Any:
-    address, number = ctypes.c_void_p, ctypes.c_uint
-    library = ctypes.CDLL("libcuda.so.1")
-    library.cuLaunchKernelEx.argtypes = (address,) * 4
-    library.cuStreamGetCaptureInfo_v2.argtypes = (address,) * 6
-    library.cuUserObjectCreate.argtypes = (address, address, address, number, number)
-    library.cuGraphRetainUserObject.argtypes = (address, address, number, number)
-    return library
-
-
-def _check(code: int) -> None:
-    """Raise DriverError if a function of the driver failed."""
-    if not code:
-        return
-    text = ctypes.c_char_p()
-    _driver().cuGetErrorString(code, ctypes.byref(text))
-    raise DriverError((text.value or str(code).encode()).decode(), code)

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from polygen.errors import InternalError, LaunchFailed, LibraryInGraph, OutOfMemory
 from polygen.ir.array import ValueArg
 from polygen.runtime.arrays.global_temporaries import bytes_of
+from polygen.runtime.backends.cuda import cuda_loops
 from polygen.runtime.backends.cuda.cuda_driver import Driver, driver
 from polygen.runtime.backends.cuda.cuda_graph_memory import GraphMemory
 from polygen.runtime.backends.cuda.cuda_graphs import Graphs
@@ -26,11 +27,13 @@ from polygen.runtime.backends.cuda.device_array import DeviceMemory
 from polygen.runtime.backends.cuda.library_launches import LibraryLaunches
 from polygen.runtime.calls.call_recording import Called, RecordedCall
 from polygen.runtime.calls.device_errors import DriverError
-from polygen.runtime.calls.launch_grids import Grid, Script, Step
+from polygen.runtime.calls.launch_grids import Grid, Part, Script, Step, WhileLoop
 from polygen.source import caller_location
 from polygen.targets.programs.program import DeviceFunction
 
 _FIRST_WITH_EARLY = 9  # compute capability
+_TRIPS = "trips of loops"  # beside temporaries, whose names are identifiers
+_ONE = (1, 1, 1)
 
 
 class CudaRun:
@@ -61,15 +64,20 @@ class CudaRun:
         self._last: Mark | None = None  # where temporaries were last in use
         temporaries = program.loop_program.global_temporaries
         self._sizes = {t.name: bytes_of(t, fixed) for t in temporaries}
+        self._libraries = LibraryLaunches(program.loop_program, self._driver)
+        self._script = Script(program, fixed, _Limits(self._driver).check)
+        self._asker: Any = None  # what ends loops in graphs
+        self._parts = self._parts_of_graphs()
+        if self._script.loops and self._parts:
+            self._sizes[_TRIPS] = 8 * self._script.loops
         self._memory: dict[str, DeviceMemory] = {}  # allocated when it is needed
         self._of_graphs = GraphMemory(self._driver, self._sizes)
-        self._libraries = LibraryLaunches(program.loop_program, self._driver)
         arguments = {arg.name: arg for f in program.launches for arg in f.arguments}
         self._passed = Packed([arguments.get(name) for name in names])
         self._places = {n: new_place(a) for n, a in arguments.items() if n not in names}
         for name in fixed.keys() & self._places.keys():
             self._places[name].value = fixed[name]
-        self._script = Script(program, fixed, _Limits(self._driver).check)
+        self._places.setdefault(_TRIPS, ctypes.c_void_p())
         self._addresses = {name: ctypes.addressof(place) for name, place in self._places.items()}
         self._addresses |= dict(zip(names, self._passed.addresses, strict=True))
         self._launches = {
@@ -77,8 +85,7 @@ class CudaRun:
             for function in program.launches
             if not function.calls_library
         }
-        pieces = () if self._libraries else self._script.pieces or ()  # calls are no part of graphs
-        self._graphs = Graphs(self._driver, pieces, self._start)
+        self._graphs = Graphs(self._driver, self._parts or (), self._start_part)
         # Older devices begin no launch before those ahead are over.
         major = self._driver.attribute("COMPUTE_CAPABILITY_MAJOR", self._driver.device())
         self._may_begin_early = major >= _FIRST_WITH_EARLY
@@ -151,6 +158,7 @@ class CudaRun:
         if self._last is not None:
             self._last.let_wait(stream)
         try:
+            self._clear_flags(stream)
             if note is not None:
                 self._run_timed(stream, note)
             elif not self._graphs.run(stream, bytes(self._passed.buffer)):
@@ -171,12 +179,13 @@ class CudaRun:
                 continue
             note.add(step.function.name, watch.timed(partial(self._start, step, stream)))
 
+    def _clear_flags(self, stream: int) -> None:
+        for name in sorted(self._script.flags):
+            self._driver.clear(self._places[name].value, self._sizes[name], stream)
+
     def _asking(self, stream: int) -> Callable[[str], bool]:
-        """Return what tells whether a flag is set, behind what is on a stream; all are 0 now."""
-        flags = sorted(self._script.flags)
-        for name in flags:
-            self._driver.clear(self._memory[name].address, self._sizes[name], stream)
-        read = {name: (ctypes.c_char * self._sizes[name])() for name in flags}
+        """Return what tells whether a flag is set, behind what is on a stream."""
+        read = {name: (ctypes.c_char * self._sizes[name])() for name in self._script.flags}
 
         def is_set(name: str) -> bool:
             size, place = self._sizes[name], read[name]
@@ -223,21 +232,24 @@ class CudaRun:
         """
         if self._libraries:
             self._refuse_graph()
-        if self._script.flags:
+        if self._parts is None and self._script.flags:
             raise LaunchFailed(
                 f"kernel '{self._name}' is called while a graph is made of its stream, and a loop "
                 f"in it ends where '{min(self._script.flags)}' is 0: the host asks that between "
-                "launches",
+                "launches, for the device cannot",
                 where=caller_location(),
                 remedy="call it outside of the graph, or bound the loop, and leave out its "
                 "condition",
             )
         for name, address in self._of_graphs.on(stream).items():
             self._places[name].value = address
-        for step in self._script.steps():
-            self._start(step, stream)
-            if note is not None:  # when it runs, and how often, only the user knows
-                note.add(step.function.name, None)
+        self._clear_flags(stream)
+        if self._parts is None:  # launches are many, or differ
+            for step in self._script.steps():
+                self._start(step, stream, note)
+            return
+        for part in self._parts:
+            self._start_part(part, stream, note)
 
     def _refuse_graph(self) -> NoReturn:
         launch = self._libraries.first
@@ -250,25 +262,65 @@ class CudaRun:
             f"inline_callable_kernel(kernel, '{self._libraries.routine(launch)}')",
         )
 
-    def _start(self, step: Step, stream: int) -> None:
+    def _parts_of_graphs(self) -> tuple[Part, ...] | None:
+        """Return what may be in graphs; None if there is too much, or loops that the host ends."""
+        if self._libraries:  # their calls are no part of graphs
+            return ()
+        if not self._script.loops or self._script.parts is None:
+            return self._script.parts
+        if len(self._script.flags) <= cuda_loops.MOST_FLAGS:
+            self._asker = cuda_loops.asker(self._driver)
+        return None if self._asker is None else self._script.parts
+
+    def _start_part(
+        self, part: Part, stream: int, note: RecordedCall | None = None, *, early: bool = True
+    ) -> None:
+        if isinstance(part, WhileLoop):
+            self._start_loop(part, stream, note)
+            return
+        for _ in range(part.times):
+            for step in part.steps:
+                self._start(step, stream, note, early=early)
+
+    def _start_loop(self, loop: WhileLoop, stream: int, note: RecordedCall | None) -> None:
+        """Put a loop into the graph that a stream is recorded for."""
+        flags = [(self._places[name].value, self._sizes[name]) for name in loop.flags]
+        trips = self._places[_TRIPS].value + 8 * loop.number
+        asked = cuda_loops.Asked(flags, trips, loop.most)
+
+        def ask(on: int, handle: int, is_first: bool) -> None:
+            passed = asked.passed(handle, is_first=is_first)
+            self._driver.launch(self._asker, _ONE, _ONE, 0, on, passed)
+
+        def trip(on: int) -> None:
+            for part in loop.body:
+                self._start_part(part, on, note, early=False)
+
+        self._driver.put_loop(stream, ask, trip)
+
+    def _start(
+        self, step: Step, stream: int, note: RecordedCall | None = None, *, early: bool = True
+    ) -> None:
+        if note is not None:  # of a graph: when it runs, and how often, only the user knows
+            note.add(step.function.name, None)
         for name, value in step.loops:
             self._places[name].value = value
         if step.function.calls_library:
             self._libraries.start(step.function.name, stream, self._addresses)
             return
         try:
-            self._starter(step)(stream)
+            self._starter(step, early=early)(stream)
         except DriverError as error:
             if error.is_fatal:
                 raise
             raise _refused(step, error) from None
 
-    def _starter(self, step: Step) -> Callable[[int], None]:
-        """Return what starts a step on a stream."""
+    def _starter(self, step: Step, *, early: bool = True) -> Callable[[int], None]:
+        """Return what starts a step on a stream, early if the device may, and it waits itself."""
         prepared, cuda = self._launches[step.function.name], self._driver
         handle, addresses, shared = prepared.handle, prepared.addresses, step.function.shared_bytes
         groups, items = step.grid.launched
-        if step.function.waits and self._may_begin_early:
+        if early and step.function.waits and self._may_begin_early:
             return cuda.early_launch(handle, groups, items, shared, addresses)
         return lambda stream: cuda.launch(handle, groups, items, shared, stream, addresses)
 
