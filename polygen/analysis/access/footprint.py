@@ -17,6 +17,7 @@ from polygen.analysis.access.accesses import (
     references_by_name,
 )
 from polygen.analysis.access.digit_extents import counted, digit_extent
+from polygen.analysis.access.product_extents import product_extent
 from polygen.analysis.access.symbolic_footprint import reached_elements
 from polygen.analysis.access.table_values import values_in_tables
 from polygen.analysis.integers.affine_forms import LinearForm, linear_form
@@ -117,6 +118,11 @@ def _not_found(kernel: Kernel, reference: Reference, why: str) -> ShapeNotFound:
 
 def _guess_extent(kernel: Kernel, found: Sequence[Reference], axis: int) -> Expression | None:
     """Return the extent of an axis, or None if only the array that is passed can tell."""
+    of_products = {_of_products(kernel, reference, axis) for reference in found}
+    if of_products != {None}:
+        if len(of_products) > 1 and axis > 0:
+            raise _not_found(kernel, found[0], f"subscript {axis + 1} has several largest values")
+        return of_products.pop() if len(of_products) == 1 else None
     # Of largest subscripts that differ in their constants only, one counts.
     forms: dict[frozenset[object], LinearForm] = {}
     functions: list[isl.PwAff] = []
@@ -151,6 +157,15 @@ def _last_digit(kernel: Kernel, reference: Reference, axis: int) -> LinearForm |
     extent = None if last is None else digit_extent(kernel, reference.index[axis], last + 1)
     form = None if extent is None else linear_form(extent)
     return None if form is None else form + -1
+
+
+def _of_products(kernel: Kernel, reference: Reference, axis: int) -> Expression | None:
+    """Return the extent of an axis of which a subscript has products by sizes, or None."""
+    if linear_form(reference.index[axis]) is not None:
+        return None
+    return product_extent(
+        kernel, reference, axis, lambda iname: last_iteration(kernel, reference.inames, iname)
+    )
 
 
 def _mentions_iname(reference: Reference, axis: int) -> bool:
