@@ -119,10 +119,8 @@ def _not_found(kernel: Kernel, reference: Reference, why: str) -> ShapeNotFound:
 def _guess_extent(kernel: Kernel, found: Sequence[Reference], axis: int) -> Expression | None:
     """Return the extent of an axis, or None if only the array that is passed can tell."""
     of_products = {_of_products(kernel, reference, axis) for reference in found}
-    if of_products != {None}:
-        if len(of_products) > 1 and axis > 0:
-            raise _not_found(kernel, found[0], f"subscript {axis + 1} has several largest values")
-        return of_products.pop() if len(of_products) == 1 else None
+    if None not in of_products and len(of_products) == 1:
+        return of_products.pop()
     # Of largest subscripts that differ in their constants only, one counts.
     forms: dict[frozenset[object], LinearForm] = {}
     functions: list[isl.PwAff] = []

@@ -84,18 +84,16 @@ def test_what_tells_nothing(domain: str, index: str) -> None:
     assert shape_of(written(domain, index), "b") == ["b_len"]
 
 
-def test_other_subscripts_tell_more() -> None:
-    lines = ["b[i*m + j] = x[i,j]", "y[r] = b[r]"]
+def test_other_subscripts_decide_where_they_are_beside_products() -> None:
     knl = pg.make_kernel(
         ["{ [i,j]: 0<=i<n and 0<=j<m }", "{ [r]: 0<=r<q }"],
-        lines,
+        ["b[i*m + j] = x[i,j]", "y[r] = b[r]"],
         silenced_warnings=["AmbiguousNesting"],
         seq_dependencies=True,
     )
-    # Which of n*m and q is larger, only the array tells.
-    assert shape_of(knl, "b") == ["b_len"]
-    with pytest.raises(errors.ShapeNotFound, match="subscript 2 has several largest values"):
-        pg.make_kernel(
-            ["{ [i,j]: 0<=i<n and 0<=j<m }", "{ [r]: 0<=r<q }"],
-            ["c[0, i*m + j] = x[i,j]", "y[r] = c[0, r]"],
-        )
+    assert shape_of(knl, "b") == ["q"]  # that n*m is no more is for the data to show
+    x = np.arange(6.0).reshape(2, 3)
+    _, (b, y) = knl.executor("c")(x=x, b=np.zeros(7), check_assumptions=True)
+    np.testing.assert_array_equal(b[:6], x.ravel())
+    with pytest.raises(errors.ObligationViolated, match="outside of its array"):
+        knl.executor("c")(x=x, b=np.zeros(5), check_assumptions=True)
