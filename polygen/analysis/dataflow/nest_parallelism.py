@@ -7,14 +7,15 @@ That step leaves all other nests as they are.  What they do comes before all of 
 it, and that stays: if the nest is one loop still; or if its parts are in a row, what comes before
 it comes before the first of them, and what comes after it after the last.  So the step can be
 proved by the order of instances for the whole kernel if it can be for the nest.  The work for one
-loop does not depend on how many nests there are.
+loop does not depend on how many nests there are.  Nor does that for a loop in others, which hold
+more: nests in an iteration of these stand before and after each other in the same way.
 """
 
 from __future__ import annotations
 
 from polygen.analysis.access.instance_map import UNMOVED
 from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
-from polygen.analysis.dataflow.single_nests import single_nest, stands_as_before
+from polygen.analysis.dataflow.single_nests import nest_in_loops, single_nest, stands_as_before
 from polygen.analysis.order.loop_tree import loops_outside
 from polygen.analysis.rearrangement.legality import violation
 from polygen.analysis.rearrangement.summation_order import reordered
@@ -33,13 +34,29 @@ def is_plainly_parallel(kernel: Kernel, iname: str, tag: HardwareTag) -> bool:
         iname: an iname that is on no axis.
         tag: an axis that nothing is on.
     """
+    inner = nest_in_loops(kernel, iname)
+    if inner is not None and _shows_it(kernel, *inner, iname, tag):
+        return True
     nest = single_nest(kernel, iname)
-    if nest is None or iname in NO_NAMES.union(*(i.reduction_inames for i in nest.instructions)):
+    return nest is not None and _shows_it(kernel, nest, 0, iname, tag)
+
+
+def _shows_it(kernel: Kernel, nest: Kernel, depth: int, iname: str, tag: HardwareTag) -> bool:
+    """Tell whether a nest shows that one of its inames may be put on an axis.
+
+    Parameters:
+        kernel: the kernel.
+        nest: one of its nests, in the loops around it.
+        depth: the number of these.
+        iname: the iname.
+        tag: the axis.
+    """
+    if iname in NO_NAMES.union(*(i.reduction_inames for i in nest.instructions)):
         return False
     tagged = nest.copy(tags={**nest.tags, iname: tag})
     if why_none_is_permitted(tagged) is not None or not _has_same_nests(nest, tagged, iname):
         return False
-    if not stands_as_before(kernel, tagged):
+    if not stands_as_before(kernel, tagged, depth):
         return False
     if violation(nest, tagged, UNMOVED) is not None:
         return False

@@ -37,7 +37,34 @@ def single_nest(kernel: Kernel, iname: str) -> Kernel | None:
     computed bounds), or it is on axes of the hardware, or shares work items' own temporaries.
     """
     top = _nests(kernel).of_iname.get(iname)
-    return None if top is None else _part(kernel, top)
+    return None if top is None else _part(kernel, tuple(_nests(kernel).members[top]))
+
+
+def nest_in_loops(kernel: Kernel, iname: str) -> tuple[Kernel, int] | None:
+    """Return a kernel of the loop of an iname, in those around it, and the number of these.
+
+    Of loops that hold the same instructions, these are the ones around the outermost.  Each has
+    more instructions, so it is outside whatever priorities say; in the kernel that is returned,
+    which has those of the one loop alone, priorities say so.  None where `single_nest` would
+    suffice, or say None; and if an instruction reduces over the iname.
+
+        for t: for i: for j: ...         for i or j, a kernel of t, i and j, and 1
+               for k: ...
+    """
+    numbers = kernel.numbers_of_loops.get(iname, ())
+    insns = [kernel.instructions[number] for number in numbers]
+    if iname not in _nests(kernel).of_iname or any(iname in i.reduction_inames for i in insns):
+        return None
+    around = order_of(kernel).loops(insns[0].id)
+    outer = [o for o in around if len(kernel.numbers_of_loops[o]) > len(numbers)]
+    if not outer:
+        return None
+    part = _part(kernel, tuple([insn.id for insn in insns]))
+    if part is None:
+        return None
+    inner = [i for i in part.inames if i not in outer]
+    fixed = [(o, i) for o in outer for i in inner]
+    return part.copy(priorities=(*fixed, *part.priorities)), len(outer)
 
 
 @dataclass(frozen=True)
@@ -85,11 +112,14 @@ def _is_plain(kernel: Kernel) -> bool:
 
 
 @per_kernel
-def _part(kernel: Kernel, top: int) -> Kernel | None:
-    """Return a kernel of one nest; None if it is on axes, or shares work items' own temporaries."""
-    nests = _nests(kernel)
-    ids = frozenset(nests.members[top])
-    insns = [kernel.instruction(i) for i in nests.members[top]]
+def _part(kernel: Kernel, members: tuple[str, ...]) -> Kernel | None:
+    """Return a kernel of some instructions and the loops that they are in.
+
+    None if these are on axes, or domains have others, too, or work items' own temporaries are
+    shared with other instructions.
+    """
+    ids = frozenset(members)
+    insns = [kernel.instruction(i) for i in members]
     within = NO_NAMES.union(*(insn.within_inames for insn in insns))
     if any(is_parallel(kernel.tags.get(iname)) for iname in within):
         return None
@@ -138,17 +168,18 @@ def _numbered(kernel: Kernel) -> Mapping[str, Sequence[int]]:
 # --- what is around one
 
 
-def stands_as_before(kernel: Kernel, nest: Kernel) -> bool:
+def stands_as_before(kernel: Kernel, nest: Kernel, depth: int = 0) -> bool:
     """Tell whether all that comes before a nest comes before all of its parts; and after it.
 
     Parameters:
         kernel: the kernel.
         nest: one of its nests, which may be in several parts: of what loops it had, some are gone.
+        depth: how many loops are around it, which are left.
     """
     order = order_of(nest)
-    parts: dict[int, list[str]] = {}
+    parts: dict[tuple[int, ...], list[str]] = {}
     for insn in nest.instructions:
-        parts.setdefault(order.path(insn.id)[0], []).append(insn.id)
+        parts.setdefault(order.path(insn.id)[: depth + 1], []).append(insn.id)
     row = [parts[top] for top in sorted(parts)]
     if len(row) == 1:
         return True

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import polygen as pg
-from polygen.analysis.dataflow.single_nests import single_nest, stands_as_before
+from polygen.analysis.dataflow.single_nests import nest_in_loops, single_nest, stands_as_before
+from polygen.analysis.order.loop_tree import loops_outside
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
 
@@ -44,6 +45,26 @@ def test_priorities_and_tags_of_its_loops() -> None:
     part = _part(knl, "k")
     assert part.priorities == (("l", "k"),)
     assert {iname: str(tag) for iname, tag in part.tags.items()} == {"k": "for"}
+
+
+def test_one_nest_of_several_in_a_loop() -> None:
+    knl = _nests("a[i,j] = 1 {id=s}", "b[i,k] = a[i,k] {id=t}", "c[i,k,l] = b[i,l] {id=r}")
+    inner, depth = nest_in_loops(knl, "k") or (knl, 0)
+    assert [insn.id for insn in inner.instructions] == ["t", "r"]
+    assert set(inner.inames) == {"i", "k", "l"}
+    assert depth == 1
+    deepest, depth = nest_in_loops(knl, "l") or (knl, 0)
+    assert [insn.id for insn in deepest.instructions] == ["r"]
+    assert depth == 2
+    assert loops_outside(deepest)["l"] == {"i", "k"}
+    assert nest_in_loops(knl, "i") is None  # the outermost
+
+
+def test_loops_with_the_same_instructions_are_one_nest() -> None:
+    knl = _nests("a[i,j] = 1 {id=s}", "b[i,k,l] = 1 {id=t}")
+    found = [nest_in_loops(knl, iname) for iname in "kl"]
+    assert [depth for _, depth in filter(None, found)] == [1, 1]
+    assert nest_in_loops(_nests("a[i,j] = 1"), "j") is None
 
 
 def test_temporaries_that_others_use_are_arguments() -> None:
