@@ -15,6 +15,7 @@ from polygen.analysis.access.accesses import (
     reference_domain,
     references_by_name,
 )
+from polygen.analysis.access.domains import homes
 from polygen.analysis.access.table_values import possible_values, values_in_tables
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.integers.instance_wording import (
@@ -104,7 +105,9 @@ def _is_affinely_inside(
     possible = _possible(kernel, reference)
     if is_negative_somewhere(possible, subscript):
         return False
-    return not all(is_negative_somewhere(possible, length - 1 - subscript) for length in known)
+    sizes = NO_NAMES.union(*[d.parameters for d in homes(kernel, reference.inames)])
+    likely = sorted(known, key=lambda length: sizes.isdisjoint(length.names()))
+    return not all(is_negative_somewhere(possible, length - 1 - subscript) for length in likely)
 
 
 def _possible(kernel: Kernel, reference: Reference) -> isl.Set:
