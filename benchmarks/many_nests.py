@@ -27,8 +27,8 @@ FITTED_FROM = 50
 STEPS = 20
 
 
-def stencils(count: int) -> Kernel:
-    """Return a kernel of nests that read and write arrays in turns."""
+def stencils(count: int, outside: str = "") -> Kernel:
+    """Return a kernel of nests that read and write arrays in turns, in a loop if one is named."""
     nests = range(count)
     domains = [f"{{ [i{k},j{k}]: 1<=i{k}<n-1 and 1<=j{k}<n-1 }}" for k in nests]
     lines: list[str] = []
@@ -36,6 +36,9 @@ def stencils(count: int) -> Kernel:
         i, j, a, b = f"i{k}", f"j{k}", f"a{k % ARRAYS}", f"a{(k + 1) % ARRAYS}"
         around = f"{a}[{i}-1,{j}] + {a}[{i}+1,{j}] + {a}[{i},{j}-1] + {a}[{i},{j}+1]"
         lines.append(f"{b}[{i},{j}] = 0.2*({a}[{i},{j}] + {around})  {{id=s{k}}}")
+    if outside:
+        domains.append(f"{{ [{outside}]: 0<={outside}<m }}")
+        lines = [f"for {outside}", *lines, "end"]
     return pg.make_kernel(
         domains,
         "\n".join(lines),
@@ -94,6 +97,7 @@ def _nothing(count: int) -> int:
 CASES: dict[str, tuple[Callable[[int], object], Callable[..., object]]] = {
     "make_kernel": (_nothing, stencils),
     "parallel_inames": (stencils, pg.parallel_inames),
+    "parallel_inames in a time loop": (partial(stencils, outside="t"), pg.parallel_inames),
     "dependences": (stencils, pg.dependences),
     "find_schedule, C": (lambda n: stencils(n).copy(target="c"), pg.find_schedule),
     "find_schedule, CUDA": (lambda n: stencils(n).copy(target="cuda"), pg.find_schedule),

@@ -52,16 +52,18 @@ def loop_flags(kernel: Kernel, insns: Sequence[Instruction]) -> tuple[str, ...]:
         kernel: the kernel.
         insns: the instructions in the loop.
     """
-    alone = _used_in(kernel, insns)
     inside = [insn for insn in insns if not isinstance(insn, Barrier | NoOp)]
     asking = sorted(map(asked_flags, inside), key=len, reverse=True)
     found = dict.fromkeys(name for names in asking for name in names)
+    flags = [name for name in found if _is_flag(kernel, name)]
+    if not flags:
+        return ()
+    alone = _used_in(kernel, insns)
     return tuple(
         [
             name
-            for name in found
-            if _is_flag(kernel, name)
-            and all(asks(i, name) or (alone - {name}).issuperset(i.written_names) for i in inside)
+            for name in flags
+            if all(asks(i, name) or (alone - {name}).issuperset(i.written_names) for i in inside)
         ]
     )
 

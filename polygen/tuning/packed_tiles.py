@@ -13,7 +13,8 @@ What becomes of ``c[i,j] = sum(k, a[i,k]*b[k,j])``::
         c[...] = total[...]
 
 A panel is as many columns as a tile has.  Within a ``k_block`` it stays in the first two caches,
-while one tile of rows after the other is read.
+while one tile of rows after the other is read.  Columns are filled up to whole vectors, not to
+whole panels: for a last panel of fewer vectors than others have, there is code of its own.
 """
 
 from __future__ import annotations
@@ -157,6 +158,7 @@ class _Packing:
         self._part = tuple(self._names)[:1]  # loops over parts of results, and of factors, if any
         self._by = tuple(self._names)[1:]
         self._packed: list[str] = []
+        self._is_wide: ex.ExpressionNode | None = None  # where a panel has all of its vectors
         # What decides that the order of loops does not matter, takes longer than to say it.
         loops = (product.rows, product.columns, *product.parts[:1], product.depth)
         self.kernel = prioritize_loops(self.kernel, [*loops, *product.parts[1:]])
@@ -194,10 +196,16 @@ class _Packing:
         return start, update
 
     def _in_tiles(self) -> None:
-        """Make tiles of the loops over rows and columns."""
+        """Make tiles of the loops over rows and columns.
+
+        If the columns are whole vectors already, they are filled up to whole panels.
+        """
         rows, columns = self._product.rows, self._product.columns
         blocks = self._blocks
-        self.kernel = pad_iname(pad_iname(self.kernel, rows, blocks.height), columns, blocks.width)
+        self.kernel = pad_iname(self.kernel, rows, blocks.height)
+        padded = pad_iname(self.kernel, columns, blocks.lanes)
+        self._fills_vectors = padded is not self.kernel
+        self.kernel = padded if self._fills_vectors else pad_iname(padded, columns, blocks.width)
         for iname, tile, inner, each in (
             (rows, "tile", "row", blocks.height),
             (columns, "panel", "column", blocks.width),
@@ -242,7 +250,10 @@ class _Packing:
             self._copy(("row", *parts, "part"), [insn], what)
 
     def _with_whole_vectors_stored(self) -> None:
-        """Ask once for each vector of the result whether there is all of it."""
+        """Ask once for each vector of the result whether there is all of it.
+
+        And note when the last vector of a panel has any columns.
+        """
         names, lanes = self._names, self._blocks.lanes
         old = names["column_store"]
         part, lane = (
@@ -251,6 +262,10 @@ class _Packing:
         self._split(old, lanes, part, lane)
         for condition in self.kernel.instruction(self._product.insn).predicates:
             self._separate(ex.If(condition, 1, 0), lane, lanes)
+            first = walk.substitute(condition, {part: self._blocks.width // lanes - 1, lane: 0})
+            if first != condition and self._fills_vectors:
+                assert isinstance(first, ex.ExpressionNode)
+                self._is_wide = first
 
     def _nest(self, *loops: str) -> None:
         self.kernel = prioritize_loops(self.kernel, [self._names[what] for what in loops])
@@ -337,6 +352,8 @@ class _Packing:
         tags |= {names["left_tile"]: GroupTag(0), names["right_panel"]: GroupTag(0)}
         tags[names["lane"]] = VectorTag()
         self.kernel = tag_inames(self.kernel, tags)
+        if self._is_wide is not None:
+            self.kernel = index_set_split(self.kernel, self._is_wide)
 
     def _named(self, *loops: str, suffix: str) -> list[str]:
         return [f"{what}_{suffix}" for what in loops]

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.integers.decided_conditions import with_answers
-from polygen.analysis.integers.isl_affine import to_aff
+from polygen.analysis.integers.isl_affine import by_parts, to_aff
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.empty import new_dict
@@ -292,6 +292,26 @@ def all_follow(
     """Tell whether constraints follow from others: False where that is not plain."""
     left = [each for each in wanted if each not in known]
     return not left or all(map(Cone(known, steps).implies, left))
+
+
+def follows_by_a_part(
+    condition: Expression, terms: Terms, cone: Cone, is_integer: _IsInteger
+) -> bool:
+    """Tell whether a condition follows from constraints as ``i < max(n, m)`` does from ``i < n``.
+
+    Parameters:
+        condition: the condition.
+        terms: of the place where it stands.
+        cone: the constraints.
+        is_integer: tells whether a variable is an integer.
+    """
+    several = by_parts(condition)
+    for part in several.children if isinstance(several, ex.LogicalOr) else ():
+        facts = Facts()
+        facts.add(part, terms, is_integer)
+        if not facts.others and all(map(cone.implies, facts.affine)):
+            return True
+    return False
 
 
 def to_set(affine: Iterable[Polynomial]) -> isl.Set:

@@ -27,7 +27,7 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.domain import project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.tags import GroupTag, LocalTag
-from polygen.validation.constraints import Cone, Facts, all_follow, plain
+from polygen.validation.constraints import Cone, Facts, all_follow, follows_by_a_part, plain
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.frames import HARDWARE, Frame
@@ -132,13 +132,15 @@ class Instances:
         wanted = Facts([substituted(form, moved) for form in forms] if moved else list(forms))
         for predicate in insn.predicates:
             wanted.add(predicate, copy.terms, self._view.is_integer)
-        if wanted.others.keys() != known.others.keys():
+        if not wanted.others.keys() <= known.others.keys():
             return False
         for axis in loops.replicated:
             wanted = wanted.and_(self._view.own_facts(axis))
         for axis in loops.chosen:
             wanted.affine += self._first_index(axis)
         wanted.affine += self._view.facts(self._view.root).affine
+        if not self._follow(known, wanted):
+            return False
         if not (
             all_follow(wanted.affine, known.affine, self._view.steps)
             and all_follow(known.affine, wanted.affine, self._view.steps)
@@ -146,6 +148,14 @@ class Instances:
             return False
         self._shown.add(shown)
         return True
+
+    def _follow(self, known: Facts, wanted: Facts) -> bool:
+        """Tell whether conditions that are no constraints are wanted, or follow from what is."""
+        others = [known.others[name] for name in known.others.keys() - wanted.others.keys()]
+        if not others:
+            return True
+        cone = Cone(wanted.affine, self._view.steps)
+        return all(follows_by_a_part(*each, cone, self._view.is_integer) for each in others)
 
     def _first_index(self, axis: Frame) -> list[Polynomial]:
         """Return what says that the index along an axis is the first."""

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 
 import islpy as isl
 
-from polygen.analysis.access.domains import domain_of
+from polygen.analysis.access.domains import domain_of, homes
 from polygen.analysis.integers.affine_forms import LinearForm
 from polygen.analysis.integers.constraint_forms import constraint_forms
 from polygen.analysis.integers.known_facts import known_parameters
@@ -150,7 +150,7 @@ class View:
         None if that is no conjunction.
         """
         if inames not in self._constraints:
-            domains = [d for d in self.kernel.domains if not inames.isdisjoint(d.inames)]
+            domains = homes(self.kernel, inames)
             if all(inames.issuperset(d.inames) for d in domains):
                 parts = [self._constraints_of(d) for d in domains]
                 known = [part for part in parts if part is not None]

@@ -19,8 +19,12 @@ from tests.properties.together import run_together
 
 DOMAIN = "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<d }"
 PLAIN = "c[i,j] = sum(k, a[i,k]*b[k,j])  {id=c}"
-# No block is full, one is, some are; nothing to add up, no result.
-SIZES = ((1, 1, 1), (12, 16, 384), (97, 31, 5), (13, 135, 3), (3, 5, 771), (2, 3, 0), (0, 3, 4))
+# No block is full, one is, some are; a panel has one vector, or a part of its second; nothing to
+# add up, no result.
+SIZES = (
+    *((1, 1, 1), (12, 16, 384), (97, 31, 5), (13, 135, 3), (3, 5, 771)),
+    *((7, 24, 5), (5, 26, 4), (2, 3, 0), (0, 3, 4)),
+)
 
 # What an instruction computes of a[i,k] and b[k,j], and of c as it was.
 FORMS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
@@ -160,6 +164,18 @@ def test_sizes_that_are_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     for (_, given), found in zip(kernels, results, strict=True):
         assert found is not None
         np.testing.assert_array_equal(found["c"], given["a"] @ given["b"])
+
+
+def test_a_panel_of_one_vector_has_code_of_its_own() -> None:
+    """Of a tile of 12 rows and two vectors, sums are in 24 registers; of one vector, in 12."""
+    knl = pg.pack_product(product(), "c", vector_bytes=64)
+    code = str(pg.generate_code(knl, "c"))
+    loops = [part.split("}")[0] for part in code.split("for (int k_near")[1:]]
+    assert [part.count(" += ") for part in loops] == [24, 12]
+    assert not any("if (" in part for part in loops)
+    whole = pg.fix_parameters(product(), m=32)
+    code = str(pg.generate_code(pg.pack_product(whole, "c", vector_bytes=64), "c"))
+    assert code.count("for (int k_near") == 1
 
 
 def test_loops_of_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,12 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.typing.inference import kinds
+from polygen.errors import WrongInstances
+from polygen.ir import expression as ex
+from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower_prepared, prepare
-from polygen.lower.program import LoopProgram
-from polygen.validation.validate import check
+from polygen.lower.program import Launch, LoopProgram
+from polygen.validation.validate import check, validate
 from tests.oracle.cases import grid, kernel
 from tests.targets.golden_programs import vector_add_grid
 from tests.validation.kernels import Example, examples, random_example
@@ -36,6 +39,38 @@ def _accepted(example: Example) -> list[LoopProgram]:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
 def test_example(example: Example) -> None:
     assert len(_accepted(example)) == 2
+
+
+SIZES = 20
+
+
+def _of_many_sizes(length: int) -> Kernel:
+    """Return a kernel of loops of different sizes, side by side on the axes of one launch."""
+    knl = pg.make_kernel(
+        [f"{{ [i{k}]: 0<=i{k}<n{k} }}" for k in range(SIZES)],
+        "\n".join(f"b{k}[i{k}] = {k}" for k in range(SIZES)),
+        [*(pg.GlobalArg(f"b{k}", "float64", shape=f"n{k}") for k in range(SIZES)), "..."],
+    )
+    for k in range(SIZES) if length > 1 else ():
+        knl = pg.split_iname(knl, f"i{k}", length, outer_tag="g.0", inner_tag="l.0")
+    return knl if length > 1 else pg.tag_inames(knl, dict.fromkeys(knl.inames, "g.0"))
+
+
+@pytest.mark.parametrize("length", [1, 16])
+def test_loops_of_many_sizes_in_one_launch(length: int) -> None:
+    """The axis is as long as the greatest: that of twenty is not made by isl."""
+    knl = prepare(_of_many_sizes(length))
+    program = lower_prepared(knl, Model.GRID)
+    validate(knl, program)  # without the warning NotValidated
+    (launch,) = program.host
+    assert isinstance(launch, Launch)
+    (axis, *items) = launch.axes
+    sizes = [axis.size, *getattr(axis.size, "children", ())]
+    (greatest,) = [size for size in sizes if isinstance(size, ex.Max)]
+    shorter = replace(axis, size=ex.Max(greatest.children[:7] + greatest.children[8:]))
+    wrong = replace(program, host=(replace(launch, axes=(shorter, *items)),))
+    with pytest.raises(WrongInstances, match=" is not executed"):
+        check(knl, wrong)
 
 
 def _random(seeds: range) -> int:

@@ -74,7 +74,9 @@ def domain_of(kernel: Kernel, inames: frozenset[str]) -> isl.Set:
 
 def homes(kernel: Kernel, inames: frozenset[str]) -> tuple[Domain, ...]:
     """Return the domains of inames, in the order of the kernel."""
-    return tuple([d for d in kernel.domains if not inames.isdisjoint(d.inames)])
+    number = kernel.numbers_of_domains
+    found = {number[iname] for iname in inames if iname in number}
+    return tuple([kernel.domains[n] for n in sorted(found)])
 
 
 def _projection(domains: Sequence[Domain], inames: frozenset[str]) -> isl.Set:

@@ -24,6 +24,7 @@ from polygen.analysis.integers.affine_forms import LinearForm, linear_form
 from polygen.analysis.integers.isl_affine import (
     form_of_aff,
     is_bounded,
+    is_negative_somewhere,
     pieces,
     pw_aff_expression,
     to_aff,
@@ -177,6 +178,10 @@ def _join_extents(
     """Return 1 plus the largest of the forms and functions."""
     if len(forms) == 1 and not functions:
         return (forms[0] + 1).expression()
+    if len(forms) > _MANY and not functions:
+        needed = _undominated(kernel, forms)
+        extents = tuple([(form + 1).expression() for form in needed])
+        return extents[0] if len(extents) == 1 else ex.Max(extents)
     functions = functions + [isl.PwAff.from_aff(to_aff(form)) for form in forms]
     functions = [function for function in functions if not function.is_empty()]
     if not functions:
@@ -184,6 +189,20 @@ def _join_extents(
     largest = reduce(isl.PwAff.union_max, functions)
     one = isl.PwAff.from_aff(to_aff(LinearForm(1)))
     return pw_aff_expression(largest.add(one), kernel.assumptions.flat)
+
+
+_MANY = 4  # forms: isl's maximum of n has up to 2**n pieces
+
+
+def _undominated(kernel: Kernel, forms: Sequence[LinearForm]) -> list[LinearForm]:
+    """Return forms without those that are never greater than another, as far as that is plain."""
+    known = kernel.assumptions.flat
+    needed: list[LinearForm] = []
+    for number, form in enumerate(forms):
+        others = [*needed, *forms[number + 1 :]]
+        if all(is_negative_somewhere(known, other - form) for other in others):
+            needed.append(form)
+    return needed
 
 
 # --- the largest value of a subscript

@@ -7,31 +7,21 @@ That step leaves all other nests as they are.  What they do comes before all of 
 it, and that stays: if the nest is one loop still; or if its parts are in a row, what comes before
 it comes before the first of them, and what comes after it after the last.  So the step can be
 proved by the order of instances for the whole kernel if it can be for the nest.  The work for one
-loop does not depend on how many nests there are.
+loop does not depend on how many nests there are.  Nor does that for a loop in others, which hold
+more: nests in an iteration of these stand before and after each other in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-
-from polygen.analysis.access.accesses import touched
-from polygen.analysis.access.domains import domain_temporaries
 from polygen.analysis.access.instance_map import UNMOVED
 from polygen.analysis.dataflow.permitted_executions import why_none_is_permitted
-from polygen.analysis.order.instance_order import order_of
-from polygen.analysis.order.instruction_groups import conflicts_with_groups
+from polygen.analysis.dataflow.single_nests import nest_in_loops, single_nest, stands_as_before
 from polygen.analysis.order.loop_tree import loops_outside
-from polygen.analysis.order.reduction_statements import shares_reduction_loops
-from polygen.analysis.pairs.instance_pairs import users
 from polygen.analysis.rearrangement.legality import violation
 from polygen.analysis.rearrangement.summation_order import reordered
-from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
-from polygen.ir.remembered import per_kernel
-from polygen.ir.tags import HardwareTag, is_parallel
+from polygen.ir.tags import HardwareTag
 
 
 def is_plainly_parallel(kernel: Kernel, iname: str, tag: HardwareTag) -> bool:
@@ -44,14 +34,29 @@ def is_plainly_parallel(kernel: Kernel, iname: str, tag: HardwareTag) -> bool:
         iname: an iname that is on no axis.
         tag: an axis that nothing is on.
     """
-    top = _nests(kernel).of_iname.get(iname)
-    nest = None if top is None else _nest(kernel, top)
-    if nest is None or iname in NO_NAMES.union(*(i.reduction_inames for i in nest.instructions)):
+    inner = nest_in_loops(kernel, iname)
+    if inner is not None and _shows_it(kernel, *inner, iname, tag):
+        return True
+    nest = single_nest(kernel, iname)
+    return nest is not None and _shows_it(kernel, nest, 0, iname, tag)
+
+
+def _shows_it(kernel: Kernel, nest: Kernel, depth: int, iname: str, tag: HardwareTag) -> bool:
+    """Tell whether a nest shows that one of its inames may be put on an axis.
+
+    Parameters:
+        kernel: the kernel.
+        nest: one of its nests, in the loops around it.
+        depth: the number of these.
+        iname: the iname.
+        tag: the axis.
+    """
+    if iname in NO_NAMES.union(*(i.reduction_inames for i in nest.instructions)):
         return False
     tagged = nest.copy(tags={**nest.tags, iname: tag})
     if why_none_is_permitted(tagged) is not None or not _has_same_nests(nest, tagged, iname):
         return False
-    if not _stands_as_before(kernel, tagged):
+    if not stands_as_before(kernel, tagged, depth):
         return False
     if violation(nest, tagged, UNMOVED) is not None:
         return False
@@ -59,143 +64,7 @@ def is_plainly_parallel(kernel: Kernel, iname: str, tag: HardwareTag) -> bool:
     return reordered(nest, tagged, UNMOVED, rounding=rounding) is None
 
 
-# --- the nests
-
-
-@dataclass(frozen=True)
-class _Nests:
-    """The outermost siblings of the loop tree.
-
-    Attributes:
-        of_iname: the position of the one that has the loop of an iname.
-        of_insn: the position of the one that an instruction is in.
-        members: the ids of the instructions in each.
-    """
-
-    of_iname: Mapping[str, int]
-    of_insn: Mapping[str, int]
-    members: Mapping[int, Sequence[str]]
-
-
-@per_kernel
-def _nests(kernel: Kernel) -> _Nests:
-    """Return the nests that can be looked at alone; none, if the kernel has what spans them."""
-    if not _is_plain(kernel):
-        return _Nests({}, {}, {})
-    order = order_of(kernel)
-    of_iname: dict[str, int] = {}
-    of_insn: dict[str, int] = {}
-    members: dict[int, list[str]] = {}
-    for insn in kernel.instructions:
-        top = order.path(insn.id)[0]
-        of_iname.update(dict.fromkeys(order.loops(insn.id), top))
-        of_insn[insn.id] = top
-        members.setdefault(top, []).append(insn.id)
-    return _Nests(of_iname, of_insn, members)
-
-
-def _is_plain(kernel: Kernel) -> bool:
-    if kernel.expanded is not kernel or kernel.claims or conflicts_with_groups(kernel):
-        return False
-    if any(isinstance(a, GlobalArg) and a.may_alias for a in kernel.arguments):
-        return False
-    if any(insn.happens_after for insn in kernel.instructions):
-        return False
-    if why_none_is_permitted(kernel) is not None or shares_reduction_loops(kernel):
-        return False
-    return not domain_temporaries(kernel, kernel.inames)
-
-
-@per_kernel
-def _nest(kernel: Kernel, top: int) -> Kernel | None:
-    """Return a kernel of one nest; None if it is on axes, or shares work items' own temporaries."""
-    nests = _nests(kernel)
-    ids = frozenset(nests.members[top])
-    insns = [kernel.instruction(i) for i in nests.members[top]]
-    within = NO_NAMES.union(*(insn.within_inames for insn in insns))
-    if any(is_parallel(kernel.tags.get(iname)) for iname in within):
-        return None
-    arguments: list[Argument] = list(kernel.arguments)
-    temporaries: list[TemporaryVariable] = []
-    for name in dict.fromkeys(n for insn in insns for n in touched(kernel, insn.id)):
-        variable = kernel.variables[name]
-        if not isinstance(variable, TemporaryVariable):
-            continue
-        if variable.read_only or ids.issuperset(users(kernel, name)):
-            temporaries.append(variable)
-        elif variable.address_space is AddressSpace.GLOBAL:
-            arguments.append(variable.as_argument())  # others see what it holds
-        else:
-            return None
-    inames = within.union(*(insn.reduction_inames for insn in insns))
-    homes = [kernel.domains[n] for n in sorted({kernel.numbers_of_domains[i] for i in inames})]
-    if any(not inames.issuperset(d.inames) for d in homes):
-        return None
-    return kernel.copy(
-        domains=tuple(homes),  # in their order, which may decide how loops are nested
-        instructions=tuple([i.copy(depends_on=i.depends_on & ids) for i in insns]),
-        arguments=tuple(arguments),
-        temporaries=tuple(temporaries),
-        tags={i: kernel.tags[i] for i in inames if i in kernel.tags},
-        priorities=_priorities(kernel, inames),
-    )
-
-
-def _priorities(kernel: Kernel, inames: frozenset[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the priorities that mention any of some inames, in the order of the kernel."""
-    numbers = {n for iname in inames for n in _numbered(kernel).get(iname, ())}
-    return tuple([kernel.priorities[n] for n in sorted(numbers)])
-
-
-@per_kernel
-def _numbered(kernel: Kernel) -> Mapping[str, Sequence[int]]:
-    """Return the numbers of the priorities that mention each iname."""
-    found: dict[str, list[int]] = {}
-    for number, names in enumerate(kernel.priorities):
-        for iname in names:
-            found.setdefault(iname, []).append(number)
-    return found
-
-
-# --- what is around it
-
-
 def _has_same_nests(nest: Kernel, tagged: Kernel, iname: str) -> bool:
     """Tell whether the other loops have those outside of them that they had."""
     before, after = loops_outside(nest), loops_outside(tagged)
     return all(after.get(i) == before[i] - {iname} for i in before if i != iname)
-
-
-def _stands_as_before(kernel: Kernel, tagged: Kernel) -> bool:
-    """Tell whether all that comes before a nest comes before all of its parts; and after it.
-
-    Parameters:
-        kernel: the kernel.
-        tagged: the nest, with one loop less.
-    """
-    order = order_of(tagged)
-    parts: dict[int, list[str]] = {}
-    for insn in tagged.instructions:
-        parts.setdefault(order.path(insn.id)[0], []).append(insn.id)
-    row = [parts[top] for top in sorted(parts)]
-    if len(row) == 1:
-        return True
-    if not all(order.depends(a[0], b[0]) for a, b in pairwise(row)):
-        return False
-    dependents = _dependents(kernel)
-    ids = tagged.instructions_by_id.keys()
-    before = [
-        NO_NAMES.union(*(kernel.instruction(i).depends_on for i in part)) - ids for part in row
-    ]
-    after = [NO_NAMES.union(*(dependents.get(i, NO_NAMES) for i in part)) - ids for part in row]
-    return before[0] >= NO_NAMES.union(*before) and after[-1] >= NO_NAMES.union(*after)
-
-
-@per_kernel
-def _dependents(kernel: Kernel) -> Mapping[str, frozenset[str]]:
-    """Return the instructions that depend on each, directly."""
-    found: dict[str, set[str]] = {}
-    for insn in kernel.instructions:
-        for earlier in insn.depends_on:
-            found.setdefault(earlier, set()).add(insn.id)
-    return {insn_id: frozenset(later) for insn_id, later in found.items()}

@@ -223,10 +223,48 @@ def _compared(expr: ex.Comparison, names: Container[str] | None) -> isl.Set | No
             return to_aff(difference).zero_basic_set().to_set()
         if operator in _NEGATIVE:
             return to_aff(_NEGATIVE[operator](difference)).neg_basic_set().to_set()
+    several = by_parts(expr)
+    if isinstance(several, ex.LogicalAnd | ex.LogicalOr) and len(several.children) > _FEW:
+        return condition_set(several, names)
     left, right = to_pw_aff(expr.left, names), to_pw_aff(expr.right, names)
     if left is None or right is None:
         return None
     return _COMPARISONS[operator](left, right)
+
+
+_FEW = 4  # values: isl's maximum of n has up to 2**n pieces, where conditions on n have n
+
+
+def by_parts(condition: Expression) -> Expression:
+    """Return ``i < max(a, b)`` as ``i < a or i < b``, and so on; other conditions as they are."""
+    if not isinstance(condition, ex.Comparison) or str(condition.operator) not in _MIRRORED:
+        return condition
+    left, operator, right = condition.left, str(condition.operator), condition.right
+    if _alternatives(right) is None:
+        left, operator, right = right, _MIRRORED[operator], left
+    found = _alternatives(right)
+    if found is None:
+        return condition
+    kind, values = found
+    parts = tuple([by_parts(ex.Comparison(left, operator, value)) for value in values])
+    is_any = (kind is ex.Max) == (operator in ("<", "<="))
+    return ex.LogicalOr(parts) if is_any else ex.LogicalAnd(parts)
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _alternatives(value: Expression) -> tuple[type, tuple[Expression, ...]] | None:
+    """Return the values of which one is the least or greatest; ``max(a, b) + c`` is such, too."""
+    if isinstance(value, ex.Min | ex.Max):
+        return type(value), value.children
+    if not isinstance(value, ex.Sum):
+        return None
+    inner = [each for each in value.children if isinstance(each, ex.Min | ex.Max)]
+    if len(inner) != 1:
+        return None
+    rest = [each for each in value.children if each is not inner[0]]
+    return type(inner[0]), tuple([ex.sum_of(each, *rest) for each in inner[0].children])
 
 
 # What is negative where ``difference < 0``, and so on: of integers.

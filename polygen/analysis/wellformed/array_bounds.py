@@ -15,6 +15,7 @@ from polygen.analysis.access.accesses import (
     reference_domain,
     references_by_name,
 )
+from polygen.analysis.access.domains import homes
 from polygen.analysis.access.table_values import possible_values, values_in_tables
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.integers.instance_wording import (
@@ -86,18 +87,27 @@ def _in_doubt(kernel: Kernel, known: Unchanged) -> Iterator[tuple[Reference, int
 def _is_affinely_inside(
     kernel: Kernel, reference: Reference, axis: int, extent: Expression
 ) -> bool:
-    """Tell, with one linear program for each end at most, whether a subscript is inside."""
+    """Tell, with one linear program for each end at most, whether a subscript is inside.
+
+    Of an extent that is the greatest of several, one may suffice.
+    """
     subscript = linear_form(reference.index[axis], known_names(kernel, reference))
-    length = linear_form(extent, kernel.parameters)
-    if subscript is None or length is None:
+    extents = extent.children if isinstance(extent, ex.Max) else (extent,)
+    lengths = [linear_form(each, kernel.parameters) for each in extents]
+    known = [length for length in lengths if length is not None]
+    if subscript is None or not known:
         return False
-    if length.is_constant:
+    least = max([length.constant for length in known if length.is_constant], default=0)
+    if least > 0:
         ends = extremes(subscript, ends_of(kernel, subscript.names()))
-        if ends is not None and ends[0] >= 0 and ends[1] < length.constant:
+        if ends is not None and ends[0] >= 0 and ends[1] < least:
             return True
     possible = _possible(kernel, reference)
-    both = (subscript, length - 1 - subscript)
-    return not any(is_negative_somewhere(possible, end) for end in both)
+    if is_negative_somewhere(possible, subscript):
+        return False
+    sizes = NO_NAMES.union(*[d.parameters for d in homes(kernel, reference.inames)])
+    likely = sorted(known, key=lambda length: sizes.isdisjoint(length.names()))
+    return not all(is_negative_somewhere(possible, length - 1 - subscript) for length in likely)
 
 
 def _possible(kernel: Kernel, reference: Reference) -> isl.Set:

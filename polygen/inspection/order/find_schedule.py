@@ -11,6 +11,7 @@ import islpy as isl
 from polygen.analysis.access.domains import domain_of, with_surrounding
 from polygen.analysis.dataflow.dependences import dependences_in
 from polygen.analysis.dataflow.outermost_nests import nest_of
+from polygen.analysis.dataflow.single_nests import single_nest, stands_as_before
 from polygen.analysis.integers.affine_forms import LinearForm
 from polygen.analysis.integers.proving import limited
 from polygen.analysis.order.loop_tree import LoopNode, TreeNode, loop_tree
@@ -89,10 +90,12 @@ def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int | None = None
     if tile_size is None:
         tile_size = _TILE if on_grid else _TILE_IN_C
     _check_size(tile_size)
-    found = _Finder(kernel, tile_size, on_grid=on_grid)
+    found = _Nests(kernel, tile_size, on_grid=on_grid)
     what = f"no schedule was found for kernel '{kernel.name}'"
     with limited(kernel, what, "transform it by hand"):
-        found.look_at_all(loop_tree(kernel, quiet=True), ())
+        for node in loop_tree(kernel, quiet=True):
+            if isinstance(node, LoopNode):
+                found.look_at(node)
     return found.steps
 
 
@@ -130,19 +133,69 @@ class _Row:
     is_parallel: bool
 
 
-class _Finder:
+class _Nests:
+    """The steps for outermost nests, each of which is looked at alone if it can be.
+
+    A step makes a new kernel, which takes as long as the kernel has parts: so steps are tried on
+    a kernel of the nest, and on the whole one only if a nest cannot be looked at alone.
+    """
+
     def __init__(self, kernel: Kernel, tile_size: int, *, on_grid: bool) -> None:
-        self._kernel = kernel  # as the steps make it
-        self._start = kernel.expanded  # dependences of a nest are those that it had
+        self._start = kernel
+        self._size = tile_size
+        self._on_grid = on_grid
+        self._whole = kernel  # behind the steps that are not in `_behind`
+        self._behind: list[Step] = []
+        self._names = set(kernel.names)
+        self.steps: list[Step] = []
+
+    def look_at(self, node: LoopNode) -> None:
+        """Add the steps for a nest of loops."""
+        found = self._found_alone(node)
+        if found is not None:
+            self._behind += found.steps
+            self.steps += found.steps
+            self._names |= found.kernel.names
+            return
+        finder = self._finder(self._whole)
+        for step, arguments in self._behind:
+            finder.take(step, **arguments)
+        finder.look_at_all([node], ())
+        self.steps[len(self.steps) - len(self._behind) :] = finder.steps
+        self._behind = []
+        self._whole = finder.kernel
+        self._names |= finder.kernel.names
+
+    def _found_alone(self, node: LoopNode) -> _Finder | None:
+        """Return what finds the steps in a kernel of the nest alone; None if it may not suffice."""
+        part = None if self._start.separations else single_nest(self._start, node.iname)
+        if part is None or not all(part.home_domains.keys() >= set(p) for p in part.priorities):
+            return None
+        finder = self._finder(part)
+        finder.look_at_all([node], ())
+        new = finder.kernel.names - part.names
+        if finder.is_refused or not new.isdisjoint(self._names):
+            return None
+        return finder if stands_as_before(self._start, finder.kernel) else None
+
+    def _finder(self, kernel: Kernel) -> _Finder:
+        return _Finder(kernel, self._start.expanded, self._size, on_grid=self._on_grid)
+
+
+class _Finder:
+    def __init__(self, kernel: Kernel, start: Kernel, tile_size: int, *, on_grid: bool) -> None:
+        self.kernel = kernel  # as the steps make it
+        self._start = start  # dependences of a nest are those that it had
         self._size = tile_size
         self._on_grid = on_grid
         self.steps: list[Step] = []
+        self.is_refused = False  # whether any step was
 
     def look_at_all(self, tree: Sequence[TreeNode], outside: tuple[str, ...]) -> None:
         """Add the steps for nests of loops: for those inside of one for which there are none."""
         for inames, inside in [*_nests(tree)]:
             before = len(self.steps)
-            if not any(iname in self._kernel.tags for iname in inames):
+            if not any(iname in self.kernel.tags for iname in inames):
                 self._look_at(inames, outside)
             if len(self.steps) == before:
                 self.look_at_all(inside, (*outside, *inames))
@@ -153,7 +206,7 @@ class _Finder:
         if parallel:
             # An innermost loop becomes vectors: threads that wait after each would cost more.
             if len(inames) == 1 or parallel[0] != inames[-1]:
-                self._take("tag_inames", iname_to_tag={parallel[0]: "g.0"})
+                self.take("tag_inames", iname_to_tag={parallel[0]: "g.0"})
             return
         bands = self._bands(inames, outside)
         if bands is None:
@@ -164,11 +217,12 @@ class _Finder:
         if len(mine) > 1 or any(row.is_parallel for row in outermost):
             self._tiled(mine, outermost)
 
-    def _take(self, step: str, **arguments: Any) -> bool:
+    def take(self, step: str, **arguments: Any) -> bool:
         """Add a step; leave it out if it is refused."""
         try:
-            self._kernel = _STEPS[step](self._kernel, **arguments)
+            self.kernel = _STEPS[step](self.kernel, **arguments)
         except UserError:
+            self.is_refused = True
             return False
         self.steps.append((step, arguments))
         return True
@@ -207,8 +261,8 @@ class _Finder:
 
     def _points(self, inames: tuple[str, ...]) -> isl.Set:
         """Return the iterations of the loops together."""
-        around = with_surrounding(self._kernel, inames)
-        flat = domain_of(self._kernel, around).intersect(self._kernel.assumptions.flat)
+        around = with_surrounding(self.kernel, inames)
+        flat = domain_of(self.kernel, around).intersect(self.kernel.assumptions.flat)
         flat = project_out(flat, around.difference(inames))
         return unflatten(flat, inames).set_tuple_name(_TUPLE)
 
@@ -260,10 +314,10 @@ class _Finder:
                 for name, form in zip(names, forms, strict=True)
             ]
             given = {"old_inames": list(inames), "new_inames": list(names)}
-            if not self._take("affine_map_inames", **given, equations=equations):
+            if not self.take("affine_map_inames", **given, equations=equations):
                 return inames
         if len(names) > 1 and names != inames:
-            self._take("prioritize_loops", loop_priority=list(names))
+            self.take("prioritize_loops", loop_priority=list(names))
         return names
 
     def _skewed(self, forms: Sequence[LinearForm]) -> tuple[str, ...] | None:
@@ -279,20 +333,20 @@ class _Finder:
         for name, form in zip(names, forms, strict=True):
             for outer, factor in form.terms.items():
                 if outer != name:
-                    self._take("skew", outer=str(outer), inner=name, factor=factor)
+                    self.take("skew", outer=str(outer), inner=name, factor=factor)
         return tuple(names)
 
     def _names(self, forms: Sequence[LinearForm], olds: dict[LinearForm, str]) -> tuple[str, ...]:
         found: list[str] = []
         for form in forms:
             like = olds.get(form) or "_".join(sorted(form.names()))
-            found.append(self._kernel.new_name(like, found))
+            found.append(self.kernel.new_name(like, found))
         return tuple(found)
 
     def _free(self, kind: str, inames: Sequence[str], most: int) -> list[str]:
         """Return axes that no instruction in some loops is on."""
-        tags = self._kernel.tags
-        insns = self._kernel.expanded.instructions
+        tags = self.kernel.tags
+        insns = self.kernel.expanded.instructions
         around = [i.within_inames for i in insns if not i.within_inames.isdisjoint(inames)]
         taken = {str(tags[i]) for group in around for i in group if i in tags}
         axes = [f"{kind}.{axis}" for axis in range(3)]
@@ -304,13 +358,13 @@ class _Finder:
         sizes = dict.fromkeys(names, self._size)
         outer = dict(zip(parallel, self._free("g", names, _GROUPS), strict=False))
         inner = dict(zip(parallel, self._free("l", names, _ITEMS), strict=False))
-        if parallel and self._take("tile", sizes=sizes, outer_tags=outer, inner_tags=inner):
+        if parallel and self.take("tile", sizes=sizes, outer_tags=outer, inner_tags=inner):
             return
-        before = set(self._kernel.inames)
-        if len(names) > 1 and self._take("tile", sizes=sizes):
-            new = [i for i in self._kernel.inames if i not in before]
+        before = set(self.kernel.inames)
+        if len(names) > 1 and self.take("tile", sizes=sizes):
+            new = [i for i in self.kernel.inames if i not in before]
             tiles = [i for name in names[:2] for i in new if i.startswith(f"{name}_outer")]
-            self._take("wavefront", outer=tiles[0], inner=tiles[1])
+            self.take("wavefront", outer=tiles[0], inner=tiles[1])
 
 
 _TUPLE = "L"

@@ -149,6 +149,20 @@ def test_what_is_touched_if_a_loop_is_empty() -> None:
     assert shown(nonnegative, "b") == "n + 1"
 
 
+def test_loops_of_many_sizes() -> None:
+    """Of twenty, isl's maximum does not end."""
+    domains = [f"[n{k}] -> {{ [i{k}]: 0 <= i{k} < n{k} }}" for k in range(20)]
+    text = "\n".join(f"b[i{k}] = {k}" for k in range(20))
+    data = [pg.GlobalArg("b", "float64"), "..."]
+    knl = pg.make_kernel(domains, text, data, seq_dependencies=True)
+    assert shown(knl, "b") == f"max({', '.join(f'n{k}' for k in range(20))})"
+    less = " and ".join(f"n{k} <= n19" for k in range(19))
+    knl = pg.make_kernel(domains, text, data, assumptions=less, seq_dependencies=True)
+    assert shown(knl, "b") == "n19"
+    _, (b,) = knl.executor("c")(b=np.zeros(25), **{f"n{k}": 25 - k for k in range(19)}, n19=25)
+    assert (b[:25] == 19).all()
+
+
 def test_conditions_count() -> None:
     kernel = without_shape(
         "[n] -> { [i]: 0 <= i < n }",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -69,6 +69,25 @@ def test_a_loop_in_between_orders_those_around_it() -> None:
     assert set(_plain(knl)) == {"i", "k"}
 
 
+def test_a_loop_in_time_is_looked_at_with_one_nest_in_it() -> None:
+    """The first goes over a's elements in any order; the second hands on what it writes."""
+    knl = pg.make_kernel(
+        ["{ [t]: 0<=t<n }", "{ [i]: 1<=i<n }", "{ [j]: 1<=j<n }"],
+        "a[i] = b[i-1] + a[i]  {inames=t:i}\nb[j] = b[j-1] + a[j]  {inames=t:j}",
+        seq_dependencies=True,
+    )
+    assert _plain(knl) == ["i"]
+
+
+def test_parts_within_a_loop_have_to_stand_where_the_nest_stood() -> None:
+    """Without its loop, s is before r no more: only p is."""
+    text = "a[i] = 1 {{id=s,inames=t:i,dep=*}}\nb[i] = 1 {{id=p,inames=t:i,dep=*{}}}\n"
+    text += "a[j] = 2 {{id=r,inames=t:j,dep=*p}}"
+    domains = ["{ [t]: 0<=t<n }", "{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"]
+    assert _plain(pg.make_kernel(domains, text.format("s"))) == ["i", "j"]
+    assert _plain(pg.make_kernel(domains, text.format(""))) == ["j"]
+
+
 def test_kernels_with_what_spans_nests() -> None:
     data = [pg.GlobalArg("a", may_alias=True), "..."]
     assert _plain(_nests("a[i] = b[i]", kernel_data=data)) == []
@@ -95,9 +114,10 @@ def test_patterns(name: str) -> None:
     check(PATTERNS[name].kernel())
 
 
-def _random_nests(seed: int) -> Kernel:
-    """Return a kernel of nests over few arrays, most of them in an order."""
+def _random_nests(seed: int, around: Sequence[str] = ()) -> Kernel:
+    """Return a kernel of nests over few arrays, most of them in an order, in some loops."""
     choose = random.Random(seed)
+    within = "".join(f"{t}:" for t in around)
     count = choose.randint(2, 5)
     lines: list[str] = []
     for k in range(choose.randint(count, 2 * count)):
@@ -110,11 +130,15 @@ def _random_nests(seed: int) -> Kernel:
         earlier = [f"s{e}" for e in range(k) if choose.random() < 0.8]
         lines.append(
             f"{choose.choice('abc')}[{i}+{choose.randint(0, 1)},{j}] = "
-            f"{' + '.join(['1', *reads])} {{id=s{k}, dep=*{':'.join(earlier)}}}"
+            f"{' + '.join(['1', *reads])} "
+            f"{{id=s{k}, dep=*{':'.join(earlier)}, inames={within}{i}:{j}}}"
         )
     with pg.without_proofs():
         return pg.make_kernel(
-            [f"{{ [i{k},j{k}]: 0<=i{k},j{k}<n }}" for k in range(count)],
+            [
+                *(f"{{ [{t}]: 0<={t}<n }}" for t in around),
+                *(f"{{ [i{k},j{k}]: 0<=i{k},j{k}<n }}" for k in range(count)),
+            ],
             "\n".join(lines),
             loop_priority=[f"i{k},j{k}" for k in range(count) if choose.random() < 0.7],
             silenced_warnings=("AmbiguousNesting",),
@@ -129,6 +153,7 @@ def test_random_kernels(start: int) -> None:
     for seed in range(start, start + 15):
         with pg.without_proofs():
             kernels = [Maker(seed).kernel(), _random_nests(seed)]
+            kernels += [_random_nests(seed, "tu"[: 1 + seed % 2])] if seed % 6 == 3 else []
             kernels += [Generator(random.Random(seed)).case().kernel] if seed % 8 == 0 else []
         for knl in kernels:
             try:

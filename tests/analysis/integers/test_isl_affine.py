@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from contextlib import nullcontext
 from itertools import product
@@ -124,6 +125,28 @@ def test_conditions_there_and_back(condition: Any, values: dict[str, int]) -> No
     expected = bool(evaluate(condition, values))
     assert holds_at(found, values) == expected
     assert bool(evaluate(set_condition(found), values)) == expected
+
+
+@pytest.mark.parametrize("extremum", [ex.Min, ex.Max])
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("turned", [False, True])
+def test_conditions_on_extrema_of_many(extremum: Any, operator: str, turned: bool) -> None:
+    """Of seven values, isl's maximum would have 2**7 pieces; of twenty, it does not end."""
+    x, values = ex.Variable("x"), [ex.Sum((ex.Variable(f"n{k}"), k)) for k in range(7)]
+    bound = ex.Sum((extremum(tuple(values)), -1))
+    condition = ex.Comparison(*((bound, operator, x) if turned else (x, operator, bound)))
+    found = condition_set(condition)
+    assert found is not None
+    choose = random.Random(0)
+    outcomes: set[bool] = set()
+    for _ in range(20):
+        point = {f"n{k}": choose.randint(-4, 4) for k in range(7)}
+        point["x"] = choose.randint(-6, 12)
+        outcomes.add(bool(evaluate(condition, point)))
+        assert holds_at(found, point) == bool(evaluate(condition, point))
+    assert len(outcomes) == 2
+    many = [ex.Variable(f"n{k}") for k in range(40)]
+    assert condition_set(ex.Comparison(x, operator, extremum(tuple(many)))) is not None
 
 
 @settings(max_examples=150, deadline=None)

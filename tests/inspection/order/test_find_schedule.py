@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import InvalidArgument
+from polygen.inspection.order import find_schedule as module
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import agree, kernel, loops, lowered
 
@@ -167,3 +169,95 @@ def test_in_c_tiles_in_waves_are_for_loops_of_which_none_is_parallel() -> None:
         assert set(proposed["tile"]["sizes"].values()) == {32}
         assert "wavefront" in proposed
         assert pg.find_schedule(knl.copy(target="c"), 16) == pg.find_schedule(knl)
+
+
+# --- nests looked at alone
+
+
+def _several(*texts: str, kernel_data: tuple[object, ...] = ("...",), **options: Any) -> Kernel:
+    """Return a kernel of nests over i0, j0 and so on, one after the other."""
+    return pg.make_kernel(
+        [f"{{ [i{k},j{k}]: 1<=i{k},j{k}<n-1 }}" for k in range(len(texts))],
+        "\n".join(text.replace("#", str(k)) for k, text in enumerate(texts)),
+        [pg.GlobalArg("a, b", shape="n, n"), *kernel_data],
+        loop_priority=[f"i{k}, j{k}" for k in range(len(texts))],
+        seq_dependencies=True,
+        **options,
+    )
+
+
+SMOOTHED = "a[i#,j#] = a[i#-1,j#] + a[i#,j#-1] {id=s#}"
+COPIED = "b[i#,j#] = a[i#,j#] {id=s#}"
+
+
+def _sizes_of_kernels(knl: Kernel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many instructions the kernels have that steps are tried on."""
+    found: list[int] = []
+
+    def tried(*args: Any, **kwargs: Any) -> Kernel:
+        found.append(len(args[0].instructions))
+        result: Kernel = pg.tile(*args, **kwargs)
+        return result
+
+    monkeypatch.setitem(module._STEPS, "tile", tried)
+    pg.find_schedule(knl)
+    return found
+
+
+def test_steps_are_tried_on_one_nest(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _sizes_of_kernels(_several(*[COPIED] * 5), monkeypatch) == [1] * 5
+
+
+def test_nests_that_cannot_be_looked_at_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second has a name that the first would use: that of the first needs all of them."""
+    knl = pg.rename_iname(_several(COPIED, COPIED, COPIED), "i1", "i0_outer")
+    assert _sizes_of_kernels(knl, monkeypatch) == [1, 3, 1, 1]
+    assert pg.apply(knl, pg.find_schedule(knl)).tags.keys() >= {"i0_outer_0", "i0_outer_outer"}
+
+
+def test_nests_that_axes_take_to_pieces() -> None:
+    """As one loop, s and r are before t; on axes, nothing orders r and t."""
+    knl = pg.make_kernel(
+        ["{ [i,j]: 0<=i,j<n }", "{ [k,l]: 0<=k,l<n }"],
+        """
+        a[i,j] = c[i,j]  {id=s,dep=*}
+        b[k,l] = a[k,l] + d[k,l]  {id=t,dep=*s}
+        d[i,j] = c[j,i]  {id=r,dep=*}
+        """,
+        loop_priority=["i, j", "k, l"],
+    )
+    assert names(knl) == ["tile", "wavefront", "tile"]
+    assert applied(knl).tags.keys() >= {"k_outer", "k_inner"}
+
+
+def _random(seed: int) -> Kernel:
+    """Return a kernel of nests: parallel, in waves or neither, some with names of others' parts."""
+    choose = random.Random(seed)
+    scalar = pg.TemporaryVariable("t", address_space=pg.AddressSpace.PRIVATE)
+    texts = (
+        *(SMOOTHED, COPIED),
+        *("c[i#] = c[i#-1] + a[i#,j#] {id=s#}", "b[j#,i#] = b[i#,j#] {id=s#}"),
+        *("t = a[i#,j#] {id=s#,inames=i#:j#}", "b[i#,j#] = t {id=s#,inames=i#:j#}"),
+    )
+    knl = _several(
+        *[choose.choice(texts) for _ in range(choose.randint(2, 5))], kernel_data=(scalar, "...")
+    )
+    if choose.random() < 0.3:
+        knl = pg.rename_iname(knl, "i1", "i0_outer")
+    if choose.random() < 0.3:
+        knl = pg.tag_inames(knl, {"i0": "for"})
+    return knl.copy(target=choose.choice(["c", "cuda"]))
+
+
+def test_alone_or_not_the_same_is_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[object] = []
+    for seed in range(12):
+        with pg.without_proofs():
+            knl = _random(seed)
+        steps = pg.find_schedule(knl)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "single_nest", lambda *_: None)
+            assert pg.find_schedule(knl) == steps
+        pg.apply(knl, steps)  # each is proved
+        found += steps
+    assert len(found) > 10
