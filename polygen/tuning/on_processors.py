@@ -52,6 +52,7 @@ from polygen.tuning.blocked_sums import (
     sum_in_blocks,
 )
 from polygen.tuning.lanes import elements_of, in_lanes, operand_of
+from polygen.tuning.time_steps import results_of
 
 _PART = 1 << 14  # neighbours that are reduced in a row: more are worth a thread
 _MANY = 64  # results that are enough for all threads
@@ -67,7 +68,7 @@ class Shape:
 
     Attributes:
         reduced: what it is over, the farthest first.
-        kept: the inames of the results, the farthest first.
+        kept: the inames of the results, the farthest first; steps of time left out.
         is_across: whether results are next to each other.
     """
 
@@ -80,7 +81,7 @@ def why_as_it_is(kernel: Kernel, insn: Instruction) -> str | None:
     """Return why a reduction is better left as it is; None if it is not."""
     for iname in insn.reduction_inames:
         home = kernel.home_domains[iname]
-        around = insn.within_inames.intersection((*home.inames, *home.parameters))
+        around = results_of(kernel, insn).intersection((*home.inames, *home.parameters))
         operand = walk.free_variables(operand_of(kernel, insn))
         if around and around.isdisjoint(operand):
             return "it is a scan, which goes on from one iteration to the next"
@@ -123,7 +124,8 @@ def _offset(array: Array, index: tuple[ex.Expression, ...]) -> ex.Expression:
 def shape_of(kernel: Kernel, insn: Instruction) -> Shape:
     """Return how a reduction lies in memory: by the array that it reads most of."""
     names = sizes(kernel).union(kernel.inames)
-    inames = insn.within_inames | insn.reduction_inames
+    around = results_of(kernel, insn)
+    inames = around | insn.reduction_inames
     nearest: dict[str, int] = dict.fromkeys(inames, 0)
     order = {iname: at for at, iname in enumerate(kernel.inames)}
     for array, index in elements_of(kernel, insn):
@@ -133,7 +135,7 @@ def shape_of(kernel: Kernel, insn: Instruction) -> Shape:
             axes = [at for at, i in enumerate(index) if iname in walk.free_variables(i)]
             order[iname] = max([order[iname] if not axes else len(order) + axes[-1]])
     reduced = sorted(insn.reduction_inames, key=order.__getitem__)
-    kept = sorted(insn.within_inames, key=order.__getitem__)
+    kept = sorted(around, key=order.__getitem__)
     across = max((nearest[i] for i in kept), default=0) > max(nearest[i] for i in reduced)
     return Shape(tuple(reduced), tuple(kept), across)
 
@@ -143,9 +145,9 @@ def in_loops_of_their_own(kernel: Kernel) -> Kernel:
     taken = set[str]()
     for insn in kernel.assignments:
         shared = [i for i in kernel.inames if i in insn.reduction_inames and i in taken]
-        if shared and not insn.within_inames:
+        if shared and not results_of(kernel, insn):
             kernel = duplicate_inames(kernel, shared, insn.id)
-        taken |= insn.within_inames | insn.reduction_inames
+        taken |= results_of(kernel, insn) | insn.reduction_inames
     return kernel
 
 
@@ -187,13 +189,14 @@ def _of(kernel: Kernel, insn_id: str) -> tuple[ex.Reduction, ...]:
 
 def _loops(kernel: Kernel, insn_id: str) -> list[str]:
     insn = kernel.instruction(insn_id)
-    return [i for i in kernel.inames if i in insn.within_inames | insn.reduction_inames]
+    return [i for i in kernel.inames if i in results_of(kernel, insn) | insn.reduction_inames]
 
 
 def beside(kernel: Kernel) -> Kernel:
     """Return the kernel with element-wise loops on threads, as far as that is legal."""
     for insn in kernel.assignments:
-        free = [i for i in kernel.inames if i in insn.within_inames]
+        around = results_of(kernel, insn)
+        free = [i for i in kernel.inames if i in around]
         if insn.reductions or not free or any(is_parallel(kernel.tags.get(i)) for i in free):
             continue
         outermost = along_memory(kernel, insn.id, free)[0][0]
