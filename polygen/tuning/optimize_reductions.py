@@ -16,6 +16,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.inspection.devices.limits import Limits
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
@@ -39,7 +40,7 @@ from polygen.tuning.on_processors import (
 )
 from polygen.tuning.once import computed_once
 from polygen.tuning.parts import in_parts
-from polygen.tuning.passed_on import with_passed_on
+from polygen.tuning.passed_on import with_passed_on, with_results_stored
 from polygen.tuning.prepared import (
     beside_rows,
     in_the_same_loops,
@@ -210,6 +211,7 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
         return kernel
     shared = [name for family in found for name in names_of(family)]
     kernel = with_time_steps(_spelled_out(kernel, shared), shared)
+    results = NO_NAMES.union(*(kernel.instruction(name).written_names for name in shared))
     kernel = with_producers(kernel, shared)
     expected = {**likely_sizes(kernel), **sizes}
     kernel = in_loops_of_their_own(in_the_same_loops(kernel, expected, alike=False))
@@ -227,7 +229,7 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
             raise
         except UserError as error:
             _warn(kernel, _shown(family), error.what)
-    return beside(kernel)
+    return with_results_stored(beside(kernel), results)
 
 
 def _spelled_out(kernel: Kernel, ids: Sequence[str]) -> Kernel:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
 from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 
 _OWN = (AddressSpace.AUTO, AddressSpace.PRIVATE)
@@ -18,6 +21,35 @@ def with_passed_on(kernel: Kernel) -> Kernel:
         if temporary.address_space in _OWN and _is_passed_on(kernel, temporary.name):
             kernel = set_temporary_address_space(kernel, temporary.name, AddressSpace.GLOBAL)
     return kernel
+
+
+def with_results_stored(kernel: Kernel, names: Collection[str]) -> Kernel:
+    """Return the kernel with global temporaries for results that each iteration would compute.
+
+    s = sum(j, x[j]); x[i] = x[i]/s, with i on threads: what is private, each thread computes again
+    for each i.
+
+    Parameters:
+        kernel: the kernel.
+        names: the variables that results are in.
+    """
+    for temporary in kernel.temporaries:
+        name = temporary.name
+        if temporary.address_space in _OWN and name in names and _is_shared(kernel, name):
+            kernel = set_temporary_address_space(kernel, name, AddressSpace.GLOBAL)
+    return kernel
+
+
+def _is_shared(kernel: Kernel, name: str) -> bool:
+    """Tell whether a reader is in a parallel loop that is not around a writer."""
+    plain = kernel.expanded
+    readers = [insn for insn in plain.instructions if name in insn.read_names]
+    return any(
+        is_parallel(kernel.tags.get(iname))
+        for writer in plain.writers.get(name, ())
+        for reader in readers
+        for iname in reader.within_inames - writer.within_inames
+    )
 
 
 def _is_passed_on(kernel: Kernel, name: str) -> bool:

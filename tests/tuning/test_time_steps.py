@@ -127,6 +127,8 @@ def test_threads_and_vectors_share_each_step(name: str) -> None:
     alone = pg.optimize_reductions(_on_c(text, is_step=False), LIMITS)
     assert new.tags == {"t": ForTag(), **alone.tags}  # each step is shared as if it were alone
     assert sum(map(is_parallel, alone.tags.values())) >= 2
+    if "s" in text.split("for")[-1]:  # threads read it, and none computes it again
+        assert new.address_space("s") is pg.AddressSpace.GLOBAL
     for n, count in ((1, 2), (37, 3), (130, 0)):
         rng = np.random.default_rng(n)
         arrays = {"a": rng.normal(size=(n, n)), "x": rng.normal(size=n)}
