@@ -9,13 +9,14 @@ divisors are factors of it, each digit takes all values below a product of other
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 from polygen.analysis.integers.affine_forms import LinearForm
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 
@@ -66,6 +67,53 @@ def digit_extent(kernel: Kernel, node: Expression, count: LinearForm) -> Express
     if rest is None or digit.modulus is None:
         return None if rest is None else rest.expression()
     return None if rest.over(digit.modulus) is None else digit.modulus.expression()
+
+
+def row_extent(
+    kernel: Kernel, node: Expression, count: Callable[[str], Expression | None]
+) -> Expression | None:
+    """Return the extent of an axis with rows of rows, each behind the other; None if it is none.
+
+    i*m*k + j*k + l, where j takes m values and l takes k: n*m*k, if i takes n.
+
+    Parameters:
+        kernel: its derived sizes are looked at.
+        node: a subscript.
+        count: returns how many values an iname takes, from 0 on.
+    """
+    strides: list[tuple[_Factors, str]] = []
+    for factors in _terms(kernel, node):
+        inames = [f.name for f in factors if isinstance(f, ex.Variable) and f.name in kernel.inames]
+        others = [f for f in factors if ex.Variable(inames[0]) != f] if inames else []
+        stride = _product([_factors(kernel, f) for f in others])
+        if len(inames) != 1 or stride is None:
+            return None
+        strides.append((stride, inames[0]))
+    whole, extents = _Factors(), list[Expression]()
+    while strides:
+        found = next(((s, iname) for s, iname in strides if s == whole), None)
+        values = None if found is None else count(found[1])
+        factors_of_count = None if values is None else _factors(kernel, values)
+        if found is None or values is None or factors_of_count is None:
+            return None
+        strides.remove(found)
+        whole = whole.times(factors_of_count)
+        extents.append(values)
+    return ex.product_of(*reversed(extents))
+
+
+def _terms(kernel: Kernel, node: Expression) -> list[tuple[Expression, ...]]:
+    """Return the factors of each term of a sum; sums that inames are in are multiplied out."""
+    if isinstance(node, ex.Sum):
+        if walk.free_variables(node).isdisjoint(kernel.inames):
+            return [(node,)]
+        return [term for child in node.children for term in _terms(kernel, child)]
+    if not isinstance(node, ex.Product):
+        return [(node,)]
+    found: list[tuple[Expression, ...]] = [()]
+    for child in node.children:
+        found = [(*one, *other) for one in found for other in _terms(kernel, child)]
+    return found
 
 
 def counted(kernel: Kernel, node: Expression) -> str | None:

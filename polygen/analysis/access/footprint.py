@@ -16,7 +16,7 @@ from polygen.analysis.access.accesses import (
     reference_domain,
     references_by_name,
 )
-from polygen.analysis.access.digit_extents import counted, digit_extent
+from polygen.analysis.access.digit_extents import counted, digit_extent, row_extent
 from polygen.analysis.access.symbolic_footprint import reached_elements
 from polygen.analysis.access.table_values import values_in_tables
 from polygen.analysis.integers.affine_forms import LinearForm, linear_form
@@ -134,6 +134,10 @@ def _guess_extent(kernel: Kernel, found: Sequence[Reference], axis: int) -> Expr
         key = frozenset(largest.terms.items())
         if key not in forms or forms[key].constant < largest.constant:
             forms[key] = largest
+    if data is not None:
+        rows = {_row_extent(kernel, reference, axis) for reference in found}
+        if len(rows) == 1 and None not in rows:
+            return rows.pop()
     if data is not None and not follows_a_loop:
         # Beside data, a constant subscript such as val[0] says nothing of the extent.
         if axis == 0 and not forms:
@@ -151,6 +155,18 @@ def _last_digit(kernel: Kernel, reference: Reference, axis: int) -> LinearForm |
     extent = None if last is None else digit_extent(kernel, reference.index[axis], last + 1)
     form = None if extent is None else linear_form(extent)
     return None if form is None else form + -1
+
+
+def _row_extent(kernel: Kernel, reference: Reference, axis: int) -> Expression | None:
+    """Return the extent of an axis along which rows follow each other, ``i*m + j``, or None."""
+    if reference.conditions:
+        return None
+
+    def count(iname: str) -> Expression | None:
+        last = last_iteration(kernel, reference.inames, iname)
+        return None if last is None else (last + 1).expression()
+
+    return row_extent(kernel, reference.index[axis], count)
 
 
 def _mentions_iname(reference: Reference, axis: int) -> bool:
