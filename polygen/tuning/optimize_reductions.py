@@ -229,7 +229,7 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
             raise
         except UserError as error:
             _warn(kernel, _shown(family), error.what)
-    return with_results_stored(beside(kernel), results)
+    return with_results_stored(beside(kernel), results, partial(_warn, kernel))
 
 
 def _spelled_out(kernel: Kernel, ids: Sequence[str]) -> Kernel:

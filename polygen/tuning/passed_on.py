@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
+from polygen.errors import UserError
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
@@ -23,7 +24,9 @@ def with_passed_on(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def with_results_stored(kernel: Kernel, names: Collection[str]) -> Kernel:
+def with_results_stored(
+    kernel: Kernel, names: Collection[str], tell: Callable[[str, str], None]
+) -> Kernel:
     """Return the kernel with global temporaries for results that each iteration would compute.
 
     s = sum(j, x[j]); x[i] = x[i]/s, with i on threads: what is private, each thread computes again
@@ -32,11 +35,18 @@ def with_results_stored(kernel: Kernel, names: Collection[str]) -> Kernel:
     Parameters:
         kernel: the kernel.
         names: the variables that results are in.
+        tell: told of what cannot be stored, and why not.
     """
     for temporary in kernel.temporaries:
         name = temporary.name
-        if temporary.address_space in _OWN and name in names and _is_shared(kernel, name):
+        if temporary.address_space not in _OWN or name not in names:
+            continue
+        if not _is_shared(kernel, name):
+            continue
+        try:
             kernel = set_temporary_address_space(kernel, name, AddressSpace.GLOBAL)
+        except UserError as error:
+            tell(f"'{name}'", error.what)
     return kernel
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import FootprintNotAffine
+from polygen.errors import FootprintNotAffine, NotOptimized
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag, is_parallel
 from polygen.lower.program import HostLoop
@@ -147,6 +147,24 @@ def test_sums_of_one_step_are_each_by_themselves() -> None:
     assert len(families(knl)) == 1  # of T results
     steps = with_time_steps(knl, [insn.id for insn in knl.assignments])
     assert [len(family) for family in families(steps)] == [1, 1]
+
+
+def test_what_cannot_be_stored_is_told() -> None:
+    """Who changes a result by itself, step by step, keeps it: it is right, if slower."""
+    text = "for t\nc = s\ns = m + sum(j, x[j])/n\nm = c\nfor i\nx[i] = (x[i] - s)/2 + m\nend\nend"
+    scalars = pg.TemporaryVariable("s, m, c", "float64", (), pg.AddressSpace.AUTO)
+    x = pg.GlobalArg("x", "float64", "n")
+    text = f"s = 1\nm = 2\n{text}"
+    knl = kernel(LOOPS, text, scalars, x, seq_dependencies=True, target="c")
+    with pytest.warns(NotOptimized, match="'s' is left as it is"):
+        new = pg.optimize_reductions(knl, LIMITS)
+    found = np.arange(5.0)
+    s, m, expected = 1.0, 2.0, found.copy()
+    for _ in range(3):
+        s, m = m + expected.sum() / 5, s
+        expected = (expected - s) / 2 + m
+    new(x=found, T=3)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_parts_are_kept_for_one_step() -> None:
