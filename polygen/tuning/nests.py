@@ -9,6 +9,7 @@ from typing import SupportsIndex, TypeAlias
 from polygen.ir import walk
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.tuning.time_steps import results_of
 from polygen.tuning.work import Work, points, work_of
 
 
@@ -33,17 +34,18 @@ Family: TypeAlias = tuple[Nest, ...]
 
 
 def families(kernel: Kernel) -> list[Family]:
-    """Return the nests of a kernel; those that are within no iname are each by themselves."""
+    """Return the nests of a kernel; each that has one result in a step of time is by itself."""
     found: dict[frozenset[str], dict[frozenset[str], list[Instruction]]] = {}
     for insn in kernel.expanded.instructions:
         if insn.reductions:
             alike = found.setdefault(insn.within_inames, {})
             alike.setdefault(insn.reduction_inames, []).append(insn)
     result: list[Family] = []
-    for around, nests in found.items():
+    for nests in found.values():
         family = tuple([Nest(tuple([i.id for i in n]), reduced_by(n[0])) for n in nests.values()])
         apart: list[Family] = [(nest,) for nest in family]
-        result += [family] if around else apart
+        one = next(iter(nests.values()))[0]
+        result += [family] if results_of(kernel, one) else apart
     return result
 
 

@@ -22,7 +22,8 @@ from polygen.analysis.typing.inference import sizes
 from polygen.errors import NoSuchReduction, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import Array
+from polygen.ir.array import AddressSpace, Array
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides
@@ -31,6 +32,7 @@ from polygen.ir.tags import GroupTag, IlpTag, is_parallel
 from polygen.transforms.arrays.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
+from polygen.transforms.fusion.loop_sharing import comes_after
 from polygen.transforms.inames.duplicate_inames import duplicate_inames
 from polygen.transforms.inames.prioritize_loops import prioritize_loops
 from polygen.transforms.inames.tag_inames import tag_inames
@@ -52,6 +54,7 @@ from polygen.tuning.blocked_sums import (
     sum_in_blocks,
 )
 from polygen.tuning.lanes import elements_of, in_lanes, operand_of
+from polygen.tuning.time_steps import results_of
 
 _PART = 1 << 14  # neighbours that are reduced in a row: more are worth a thread
 _MANY = 64  # results that are enough for all threads
@@ -67,7 +70,7 @@ class Shape:
 
     Attributes:
         reduced: what it is over, the farthest first.
-        kept: the inames of the results, the farthest first.
+        kept: the inames of the results, the farthest first; steps of time left out.
         is_across: whether results are next to each other.
     """
 
@@ -80,7 +83,7 @@ def why_as_it_is(kernel: Kernel, insn: Instruction) -> str | None:
     """Return why a reduction is better left as it is; None if it is not."""
     for iname in insn.reduction_inames:
         home = kernel.home_domains[iname]
-        around = insn.within_inames.intersection((*home.inames, *home.parameters))
+        around = results_of(kernel, insn).intersection((*home.inames, *home.parameters))
         operand = walk.free_variables(operand_of(kernel, insn))
         if around and around.isdisjoint(operand):
             return "it is a scan, which goes on from one iteration to the next"
@@ -123,7 +126,8 @@ def _offset(array: Array, index: tuple[ex.Expression, ...]) -> ex.Expression:
 def shape_of(kernel: Kernel, insn: Instruction) -> Shape:
     """Return how a reduction lies in memory: by the array that it reads most of."""
     names = sizes(kernel).union(kernel.inames)
-    inames = insn.within_inames | insn.reduction_inames
+    around = results_of(kernel, insn)
+    inames = around | insn.reduction_inames
     nearest: dict[str, int] = dict.fromkeys(inames, 0)
     order = {iname: at for at, iname in enumerate(kernel.inames)}
     for array, index in elements_of(kernel, insn):
@@ -133,7 +137,7 @@ def shape_of(kernel: Kernel, insn: Instruction) -> Shape:
             axes = [at for at, i in enumerate(index) if iname in walk.free_variables(i)]
             order[iname] = max([order[iname] if not axes else len(order) + axes[-1]])
     reduced = sorted(insn.reduction_inames, key=order.__getitem__)
-    kept = sorted(insn.within_inames, key=order.__getitem__)
+    kept = sorted(around, key=order.__getitem__)
     across = max((nearest[i] for i in kept), default=0) > max(nearest[i] for i in reduced)
     return Shape(tuple(reduced), tuple(kept), across)
 
@@ -143,9 +147,9 @@ def in_loops_of_their_own(kernel: Kernel) -> Kernel:
     taken = set[str]()
     for insn in kernel.assignments:
         shared = [i for i in kernel.inames if i in insn.reduction_inames and i in taken]
-        if shared and not insn.within_inames:
+        if shared and not results_of(kernel, insn):
             kernel = duplicate_inames(kernel, shared, insn.id)
-        taken |= insn.within_inames | insn.reduction_inames
+        taken |= results_of(kernel, insn) | insn.reduction_inames
     return kernel
 
 
@@ -187,13 +191,14 @@ def _of(kernel: Kernel, insn_id: str) -> tuple[ex.Reduction, ...]:
 
 def _loops(kernel: Kernel, insn_id: str) -> list[str]:
     insn = kernel.instruction(insn_id)
-    return [i for i in kernel.inames if i in insn.within_inames | insn.reduction_inames]
+    return [i for i in kernel.inames if i in results_of(kernel, insn) | insn.reduction_inames]
 
 
 def beside(kernel: Kernel) -> Kernel:
     """Return the kernel with element-wise loops on threads, as far as that is legal."""
     for insn in kernel.assignments:
-        free = [i for i in kernel.inames if i in insn.within_inames]
+        around = results_of(kernel, insn)
+        free = [i for i in kernel.inames if i in around]
         if insn.reductions or not free or any(is_parallel(kernel.tags.get(i)) for i in free):
             continue
         outermost = along_memory(kernel, insn.id, free)[0][0]
@@ -287,26 +292,54 @@ def _across(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     if height is not None and (height <= 2 * _ROWS or blocks >= _MANY):
         kernel = _narrowed(kernel, insn_id)
         return _in_blocks(on_groups(kernel, shape.kept[:-1], 1), insn_id, columns, rows, _BLOCK)
-    known, own = set(kernel.instructions_by_id), _again(kernel, shape.kept)[-1]
+    known, again = set(kernel.instructions_by_id), _again(kernel, shape.kept)
     length = _ROWS if height is None else 1 << max(5, (height.bit_length() + 1) // 2)
-    kernel, inner = _in_parts(kernel, insn_id, rows, length, shape.kept, "g.1")
-    kernel = on_groups(kernel, shape.kept[:-1], 2)
-    (of_parts,) = set(kernel.instructions_by_id) - known
-    (again,) = kernel.instruction(insn_id).reduction_inames
+    if _is_alone(kernel, insn_id, columns):
+        kernel, inner = _in_parts(kernel, insn_id, rows, length, shape.kept, "g.1")
+        kept, own = shape.kept, again[-1]
+        (of_parts,) = set(kernel.instructions_by_id) - known
+    else:  # the last sums stay where others use them
+        kernel, inner = _in_parts(kernel, insn_id, rows, length, (), "g.1")
+        (of_parts,) = set(kernel.instructions_by_id) - known
+        kernel = duplicate_inames(kernel, shape.kept, of_parts, new_inames=again)
+        kept, own, columns = tuple(again), columns, again[-1]
+    kernel = on_groups(kernel, kept[:-1], 2)
+    (parts,) = kernel.instruction(insn_id).reduction_inames
     kernel = _narrowed(kernel, of_parts)
     if width is not None and width <= _FEW:
         kernel = separate_full_tiles(tag_inames(kernel, {columns: IlpTag()}), inner)
         return of_parts_in_blocks(sum_in_blocks(kernel, [of_parts], (inner,)), [insn_id])
     kernel = _in_blocks(kernel, of_parts, columns, inner, _BLOCK)
-    return _in_blocks(kernel, insn_id, own, again, _LAST_BLOCK)
+    return _in_blocks(kernel, insn_id, own, parts, _LAST_BLOCK)
+
+
+def _around(kernel: Kernel, ids: Sequence[str], iname: str) -> list[list[str]]:
+    """Return instructions ahead of a loop, which start accumulators, and those behind it.
+
+    Parameters:
+        kernel: the kernel.
+        ids: the instructions; those in the loop are left out.
+        iname: that of the loop.
+    """
+    inside = [i for i in ids if iname in kernel.instruction(i).within_inames]
+    behind = [i for i in ids if any(comes_after(kernel, i, one) for one in inside)]
+    ahead = [i for i in ids if i not in inside and i not in behind]
+    return [some for some in (ahead, [i for i in behind if i not in inside]) if some]
+
+
+def _is_alone(kernel: Kernel, insn_id: str, iname: str) -> bool:
+    """Tell whether nothing else is in a loop around an instruction."""
+    return all(iname not in i.within_inames for i in kernel.instructions if i.id != insn_id)
 
 
 def _in_blocks(kernel: Kernel, insn_id: str, columns: str, rows: str, most: int) -> Kernel:
-    """Add rows, several at once, to a block of results side by side."""
+    """Add rows, several at once, to a block of results side by side.
+
+    A loop over rows comes between that over blocks and that over results: what else is in the
+    latter gets one of its own, and what these loops pass on has an element for each result.
+    """
     width = extent_of(kernel, columns)
     block = most if width is None else -(-width // -(-width // most))
-    before = {t.name for t in kernel.temporaries}
-    known = kernel.instructions_by_id.keys() - {insn_id}
     outer, column, row, several = (
         kernel.new_name(f"{name}")
         for name in (f"{columns}_block", f"{columns}_in_block", f"{rows}_near", f"{rows}_several")
@@ -320,13 +353,18 @@ def _in_blocks(kernel: Kernel, insn_id: str, columns: str, rows: str, most: int)
     if rounded(kernel, [insn_id], kernel.instruction(insn_id).reduction_inames):
         kernel = split_reduction_inward(kernel, row, insn_id)
     kernel = realize_reduction(kernel, insn_id)
-    kept = [t.name for t in kernel.temporaries if t.name not in before]
+    here = [i for i in kernel.instructions if column in i.within_inames]
+    written = NO_NAMES.union(*(i.written_names for i in here))
+    kept = [
+        name
+        for name in [t.name for t in kernel.temporaries]
+        if name in written and kernel.address_space(name) is AddressSpace.PRIVATE
+    ]
     kernel = privatize_temporaries_with_inames(kernel, column, kept)
     loops = [column]
-    for each in [i for i in kernel.instructions if i.id not in known]:
-        if several not in each.within_inames:  # what starts accumulators, and what uses them
-            old = set(kernel.inames)
-            kernel = duplicate_inames(kernel, column, each.id)
-            loops += set(kernel.inames) - old
+    for ids in _around(kernel, [i.id for i in here], several):
+        old = set(kernel.inames)
+        kernel = duplicate_inames(kernel, column, " or ".join(f"id:{i}" for i in ids))
+        loops += set(kernel.inames) - old
     kernel = prioritize_loops(kernel, [outer, several, column, row])
     return separate_full_tiles(separate_full_tiles(kernel, row), loops)

@@ -16,6 +16,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.inspection.devices.limits import Limits
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
@@ -39,7 +40,7 @@ from polygen.tuning.on_processors import (
 )
 from polygen.tuning.once import computed_once
 from polygen.tuning.parts import in_parts
-from polygen.tuning.passed_on import with_passed_on
+from polygen.tuning.passed_on import with_passed_on, with_results_stored
 from polygen.tuning.prepared import (
     beside_rows,
     in_the_same_loops,
@@ -52,7 +53,7 @@ from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
 from polygen.tuning.spread import spread
 from polygen.tuning.substituted import substituted
-from polygen.tuning.time_steps import with_time_steps
+from polygen.tuning.time_steps import results_of, with_time_steps
 
 _MEASURED = 12  # candidates: those that the model finds best
 
@@ -103,8 +104,8 @@ def optimize_reductions(
     make the kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``.
 
     For a kernel whose target is C, threads and vectors share a reduction instead
-    (`reduce_in_parts`, lanes, blocks of results side by side), whatever the limits are; and threads
-    have copies of what is updated atomically, which are combined in order.
+    (`reduce_in_parts`, lanes, blocks of results side by side), in each step of time, whatever the
+    limits are; and threads have copies of what is updated atomically, which are combined in order.
 
     Long sums of floating-point numbers are sums of blocks: as exact as NumPy's.
 
@@ -182,7 +183,7 @@ def _is_alone(kernel: Kernel, found: Sequence[Family]) -> bool:
     """Tell whether all instructions are in the loops of one family."""
     if len(found) != 1:
         return False
-    around = kernel.expanded.instruction(found[0][0].ids[0]).within_inames
+    around = results_of(kernel, kernel.expanded.instruction(found[0][0].ids[0]))
     ids = names_of(found[0])
     return all(i.id in ids or (around and around <= i.within_inames) for i in kernel.instructions)
 
@@ -208,8 +209,10 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
     found = families(kernel)
     if not found:
         return kernel
-    kernel = _spelled_out(kernel, [n for family in found for n in names_of(family)])
-    kernel = with_producers(kernel, [n for family in found for n in names_of(family)])
+    shared = [name for family in found for name in names_of(family)]
+    kernel = with_time_steps(_spelled_out(kernel, shared), shared)
+    results = NO_NAMES.union(*(kernel.instruction(name).written_names for name in shared))
+    kernel = with_producers(kernel, shared)
     expected = {**likely_sizes(kernel), **sizes}
     kernel = in_loops_of_their_own(in_the_same_loops(kernel, expected, alike=False))
     for family in families(kernel):
@@ -226,7 +229,7 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
             raise
         except UserError as error:
             _warn(kernel, _shown(family), error.what)
-    return beside(kernel)
+    return with_results_stored(beside(kernel), results, partial(_warn, kernel))
 
 
 def _spelled_out(kernel: Kernel, ids: Sequence[str]) -> Kernel:

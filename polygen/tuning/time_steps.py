@@ -15,6 +15,7 @@ from polygen.errors import UserError
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag
 from polygen.transforms.inames.tag_inames import tag_inames
@@ -32,6 +33,11 @@ def with_time_steps(kernel: Kernel, ids: Iterable[str]) -> Kernel:
     free = [i for i in kernel.inames if i in around and i not in kernel.tags]
     steps = [iname for iname in free if _may_carry(plain, iname) and not _is_parallel(plain, iname)]
     return tag_inames(kernel, dict.fromkeys(steps, "for")) if steps else kernel
+
+
+def results_of(kernel: Kernel, insn: Instruction) -> frozenset[str]:
+    """Return the loops around an instruction, steps of time left out: of one, it is in each."""
+    return frozenset([i for i in insn.within_inames if not is_time_step(kernel, i)])
 
 
 def is_time_step(kernel: Kernel, iname: str) -> bool:

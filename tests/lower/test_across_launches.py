@@ -131,6 +131,30 @@ def test_scalars_of_several_launches(text: str, names: str, steps_of_it: int) ->
     agree_in_arrays(knl, SOME if "m" in text else SIZES, mapping)
 
 
+ACCUMULATED: dict[str, tuple[str, str, str]] = {  # what is before the steps, and in each one
+    "product": ("", "a = product(j, x[j])", "x[i] = x[i] - a"),
+    "all of it": ("", "a = if(all(j, x[j] > 0), 1, 2)", "x[i] = x[i] - a"),
+    "of one's own": ("", "a = across_launches(j, x[j])", "x[i] = x[i] - a"),
+    "one in another": ("", "a = max(j, sum(m, x[m]*j))", "x[i] = x[i] - a"),
+    "on both sides": ("", "a = sum(j, x[j])", "x[i] = if(a > 3, x[i] - a, x[i]*2)"),
+    "in some steps": ("a = 1", "a = sum(j, x[j])  {if=t % 2 == 0}", "x[i] = x[i] - a"),
+    "kept for the next": ("b = 0", "b = b + sum(j, x[j])\na = b", "x[i] = x[i] - a"),
+}
+
+
+@pytest.mark.parametrize("name", ACCUMULATED)
+def test_accumulators_of_all_kinds(name: str) -> None:
+    pg.register_reduction("across_launches", "a/2 + b", 0)  # its order counts
+    before, text, use = ACCUMULATED[name]
+    loops = "tij" + "m" * ("(m," in text)
+    text = f"{before}\nfor t\n{text}\nfor i\n{use}\nend\nend"
+    knl = sequence(loops, text, *auto("a", "b")[: 1 + ("b" in before)], *arrays("x"))
+    mapping = tag(i="g.0")
+    *_, steps_of_it = nest(mapping(knl))
+    assert steps_of_it == ["launch", "launch"]
+    agree_in_arrays(knl, SOME, mapping)
+
+
 def test_two_results_of_one_reduction() -> None:
     text = "for t\nv, p = argmax(j, x[j], j)\nfor i\nx[i] = x[i] - v + if(i == p, 7, 0)\nend\nend"
     knl = sequence("tij", text, *auto("v"), *auto("p", dtype="int32"), *arrays("x"))

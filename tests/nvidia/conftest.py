@@ -35,6 +35,8 @@ def host(monkeypatch: pytest.MonkeyPatch, shim: Path) -> Iterator[HostDriver]:
     found = HostDriver(shim)
     for place in PLACES:
         monkeypatch.setattr(f"polygen.runtime.backends.cuda.{place}.driver", lambda: found)
+    # A module that is first loaded now would keep this driver for the tests that follow.
+    monkeypatch.setattr("polygen.inspection.devices.measured_device.driver", lambda: found)
     monkeypatch.setattr("polygen.runtime.backends.cuda.cuda_driver._MODULES", {})
     monkeypatch.setattr("polygen.runtime.backends.cuda.cuda_times._ORIGINS", {})
     yield found

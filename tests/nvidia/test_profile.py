@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,6 +53,22 @@ def test_a_device_that_failed(host: HostDriver, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(KernelFault, match="illegal memory access") as caught:
         p.table()
     assert "test_profile.py" in str(caught.value)
+
+
+@pytest.mark.more
+def test_limits_of_a_slow_device(
+    host: HostDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """This driver says that it is a large GPU: what would take hours is cut short."""
+    monkeypatch.setenv("POLYGEN_CACHE_DIR", str(tmp_path))
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]", name="twice")
+    run = pg.tag_inames(knl, {"i": "g.0"}).executor("cuda")
+    with pg.profile() as p:
+        run(a=np.ones(3, np.float32))
+    (row,) = p.table().rows
+    assert row.limits.compute_units == host.attribute("MULTIPROCESSOR_COUNT", 0)
+    assert 0 < row.limits.bytes_per_second < 1e11
+    assert pg.measure_limits("cuda") == row.limits  # it is kept
 
 
 def test_what_users_record_has_no_times(host: HostDriver) -> None:

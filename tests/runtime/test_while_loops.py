@@ -273,3 +273,43 @@ def test_newton_has_a_derivative_in_the_forward_direction() -> None:
     np.testing.assert_allclose(found, np.diag(0.5 / np.sqrt(a)), rtol=1e-6)
     with pytest.raises(pg.errors.EndlessLoop, match="mentions 't_end'"):
         pg.diff_kernel(knl, "root", "a", mode="reverse")
+
+
+def test_a_loop_that_data_ends_in_steps_of_time() -> None:
+    """Its flag is asked in each step: no step is a copy of the one before."""
+    text = """
+        for t
+          e = 2
+          for w while e > 1
+            e = sum(j, x[j])
+            for i
+              x[i] = x[i]/2
+            end
+          end
+          for k
+            x[k] = 8*x[k]
+          end
+        end
+        """
+    knl = pg.make_kernel(
+        ["{ [t]: 0<=t<T }", "{ [w]: 0<=w }", *(f"{{ [{i}]: 0<={i}<n }}" for i in "ijk")],
+        text,
+        [
+            pg.TemporaryVariable("e", np.float64, (), pg.AddressSpace.AUTO),
+            pg.GlobalArg("x", np.float64, "n"),
+            "...",
+        ],
+        seq_dependencies=True,
+        silenced_warnings=["ComputedAnew"],
+    )
+    run = pg.tag_inames(knl, {"i": "g.0", "k": "g.0"}).executor("opencl")
+    expected = np.array([0.25, 0.5, 0.75])
+    x = expected.copy()
+    run(x=x, T=3)
+    for _ in range(3):
+        total = 2.0
+        while total > 1:
+            total = expected.sum()
+            expected = expected / 2
+        expected = 8 * expected
+    np.testing.assert_array_equal(x, expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -192,3 +193,51 @@ def test_places_are_found_after_values(shape: tuple[int, int]) -> None:
     k, v = knl(a=a)[1]
     np.testing.assert_array_equal(k, a.argmin(1))
     np.testing.assert_array_equal(v, a.min(1))
+
+
+# What shares loops with a reduction over columns: domain, text, and what is right of a.
+BESIDE: dict[str, tuple[str, str, Callable[[Any], list[Any]]]] = {
+    "what reads the same": (
+        "{ [i,j]: 0<=i<3 and 0<=j<1 }",
+        "s[i] = sum(j, a[i,j]*a[i,0])\nt[i] = a[i,0]*a[i,0]",
+        lambda a: [a[:, 0] ** 2, a[:, 0] ** 2],
+    ),
+    "what is ahead, and what uses the result": (
+        "{ [i,j]: 0<=i<100 and 0<=j<70 }",
+        "<> q = 3*a[0,j]\n<> r = sum(i, a[i,j]*q)\ns[j] = r + q",
+        lambda a: [3 * a[0] * a.sum(0) + 3 * a[0]],
+    ),
+    "what uses a result of parts": (
+        "{ [i,j]: 0<=i<600 and 0<=j<40 }",
+        "<> q = sum(i, a[i,j])\ns[j] = 2*q",
+        lambda a: [2 * a.sum(0)],
+    ),
+    "what uses a result of few": (
+        "{ [i,j]: 0<=i<3000 and 0<=j<3 }",
+        "<> q = sum(i, a[i,j])\ns[j] = 2*q",
+        lambda a: [2 * a.sum(0)],
+    ),
+    "another one": (
+        "{ [i,j]: 0<=i<100 and 0<=j<70 }",
+        "s[j] = sum(i, a[i,j])\nt[j] = max(i, a[i,j])\nu[j] = s[j]*t[j]",
+        lambda a: [a.sum(0), a.max(0), a.sum(0) * a.max(0)],
+    ),
+}
+_MORE = ("what uses a result of few", "another one")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.more) if n in _MORE else n for n in BESIDE]
+)
+def test_what_shares_the_loops_of_columns(name: str) -> None:
+    """Rows are still added to blocks of results: others get loops of their own beside these."""
+    domain, text, right = BESIDE[name]
+    knl = pg.add_dtypes(pg.make_kernel(domain, text, target="c"), {"a": "float64"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is left as it is, no priority ignored
+        new = pg.optimize_reductions(knl, pg.Limits(1, 1))
+    assert any(isinstance(tag, GroupTag) for tag in new.tags.values())
+    shape: Any = knl.array("a").shape
+    a = random_array(shape, "float64")
+    for found, expected in zip(new(a=a)[1], right(a), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-9)

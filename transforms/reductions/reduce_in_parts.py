@@ -21,6 +21,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.relation import widened
 from polygen.ir.revision import Revision
+from polygen.ir.tags import ForTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
@@ -50,7 +51,8 @@ def reduce_in_parts(
     r"""Reduce parts of so many elements first, and then what these came to.
 
     What parts come to is kept in an array, so that they can be reduced at the same time, by
-    threads or groups of work items.  Which elements a part has depends on nothing but `length`: so
+    threads or groups of work items: for all iterations of the loops around, or for one, of those
+    that are tagged ``for``.  Which elements a part has depends on nothing but `length`: so
     the result is the same, bit by bit, however many threads there are; and a sum of many numbers
     is more exact, for fewer are added up in a row.
 
@@ -58,8 +60,8 @@ def reduce_in_parts(
 
     Requires:
         1. Some instruction has a reduction over the iname that stands in no other.
-        2. Sizes say how many values the inames have that these instructions are within, and how
-           many parts there are.
+        2. Sizes say how many values the inames have that these instructions are within, those
+           tagged ``for`` left out, and how many parts there are.
         3. The operation is associative and commutative, and the kernel permits reassociation
            (`set_options`), or what is reduced is exact in any order.
 
@@ -151,7 +153,8 @@ class _Keeping:
         home = unflatten(rename_dimension(values, part, self._again), (self._again,))
         self.revision.domains = (*kernel.domains, Domain(home))
         self._axes = [self._axis(part)]
-        self._axes += [self._axis(i) for i in kernel.inames if i in insn.within_inames]
+        each = [i for i in kernel.inames if i in insn.within_inames]
+        self._axes += [self._axis(i) for i in each if kernel.tags.get(i) != ForTag()]
 
     def instructions(self) -> tuple[list[Instruction], Instruction]:
         """Return the instructions for parts, and what then takes the place of this one."""
@@ -213,7 +216,8 @@ class _Keeping:
                 f"value of '{iname}': how many these are, sizes do not say",
                 where=caller_location(),
                 excerpt=excerpt(self._kernel, self._insn.id),
-                remedy="reduce within loops whose bounds are sizes, and assume that these are >= 0",
+                remedy="reduce within loops whose bounds are sizes, and assume that these are "
+                ">= 0; or tag loops 'for' whose iterations come one after the other",
             )
         return iname, axis
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,13 +17,18 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.runtime.calls.call_recording import unheard
 from polygen.runtime.disk import cache as disk
+from polygen.runtime.executor import Executor
 from polygen.runtime.timing import resident
 
 # On processors, halves are computed as float32: their conversions are what would be measured.
 _TYPES = {"gpu": ("float16", "float32", "float64", "int32"), "cpu": ("float32", "float64", "int32")}
 _LONG = 2e-3  # seconds: what takes as long is timed well enough
+_TOO_LONG = 0.2  # seconds: of a call, also on devices that are much slower than they say
+_TIMES = 8  # as much is tried next, until all of it is known to be done soon enough
+_TRIALS = 3  # of what seems to take too long
 _BATCHES = 5
 _SAMPLES = 1 << 13  # elements of memory that are followed
+_FIRST = 32  # repetitions of what is computed: more, if that is over too soon
 _STEPS = 256  # pairs of launches
 _GROUPS = 16  # for each unit: enough to keep it busy
 _SPACING = 64  # elements between those that are followed: each is in a line of a cache of its own
@@ -38,7 +43,8 @@ def measure_limits(device: Any = None, refresh: bool = False) -> Limits:
     another a launch begins that needs it; how long an element of memory takes to arrive; and how
     long an atomic addition to an element waits for another.  On GPUs also the rate of float16, and
     that at which local memory is read.  What else there is, the driver states.  That takes a few
-    seconds, in which nothing else should run.
+    seconds, in which nothing else should run; on a device that is much slower than it says (a
+    simulated one), less is copied and computed.
 
     The numbers are kept on disk, by device, driver and compiler: see ``polygen cache``.  Of
     processes that ask at the same time, one measures.
@@ -74,6 +80,7 @@ def measure_limits(device: Any = None, refresh: bool = False) -> Limits:
 class _Measuring:
     def __init__(self, device: MeasuredDevice) -> None:
         self._device, self._kind = device, device.kind
+        self._elements = max(1, device.copied_bytes // 8 // kernels.CHUNK) * kernels.CHUNK
 
     def limits(self) -> Limits:
         """Return all limits."""
@@ -99,42 +106,69 @@ class _Measuring:
             events = [call.run() for _ in range(count)]
             events[-1].wait()
             taken = time.perf_counter() - begin
+            if taken > _TOO_LONG:
+                return taken / count
             if taken < _LONG:
                 count *= 4
             else:
                 found.append(taken / count)
         return min(found)
 
+    def _most(self, kernel: Kernel, of: Callable[[int], Mapping[str, Any]], wanted: int) -> int:
+        """Return how many parts a call has to have, of those wanted: fewer on a slow device.
+
+        Parameters:
+            kernel: what is called.
+            of: the arguments of a call with some parts.
+            wanted: how many parts are enough for a device that is as fast as it says.
+        """
+        executor, count = kernel.executor(self._device.device), 1
+        while count < wanted:
+            seconds = _once(executor, of(count))
+            if seconds > _TOO_LONG / _TIMES:
+                return min(wanted, max(1, int(count * _TOO_LONG / seconds)))
+            count *= _TIMES
+        return wanted
+
     def _copied(self) -> float:
         """Return how many bytes are read and written in a second."""
-        chunk = kernels.CHUNK
-        n = max(1, self._device.copied_bytes // 8 // chunk) * chunk
-        # Of pages that were never written, there is one for all.
-        a, b = np.full(n, 1, np.float32), np.full(n, 2, np.float32)
-        return 8 * n / self._seconds(kernels.copying(self._kind), {"a": a, "b": b})
+        kernel, chunk = kernels.copying(self._kind), kernels.CHUNK
+
+        def arguments(chunks: int) -> dict[str, Any]:
+            # Of pages that were never written, there is one for all.
+            a, b = (np.full(chunks * chunk, number, np.float32) for number in (1, 2))
+            return {"a": a, "b": b}
+
+        chunks = self._most(kernel, arguments, self._elements // chunk)
+        self._elements = chunks * chunk
+        return 8 * self._elements / self._seconds(kernel, arguments(chunks))
 
     def _rate(self, dtype: str) -> float:
         """Return how many operations on a type are done in a second."""
         kind = self._kind
-        n = self._units * _GROUPS * kernels.lanes_of(kind, dtype)
+        kernel, lanes = kernels.multiplying(kind, dtype), kernels.lanes_of(kind, dtype)
         factor = 0.999 if dtype.startswith("float") else 1
         scalar = np.dtype(dtype).type
-        args = {
-            "a": np.ones(n, dtype),
-            "b": np.zeros((kernels.CHAINS[kind], n), dtype),
-            "f": scalar(factor),
-            "g": scalar(1),
-        }
-        seconds = self._repeated(kernels.multiplying(kind, dtype), args)
-        return 2 * n * kernels.CHAINS[kind] / seconds
+
+        def arguments(groups: int) -> dict[str, Any]:
+            n = groups * lanes
+            a, b = np.ones(n, dtype), np.zeros((kernels.CHAINS[kind], n), dtype)
+            return {"a": a, "b": b, "f": scalar(factor), "g": scalar(1), "m": np.int32(_FIRST)}
+
+        groups = self._most(kernel, arguments, self._units * _GROUPS)
+        seconds = self._repeated(kernel, arguments(groups))
+        return 2 * groups * lanes * kernels.CHAINS[kind] / seconds
 
     def _local(self) -> float:
         """Return how many bytes of local memory are read in a second."""
-        n, shape = self._units * _GROUPS, (kernels.ROWS, kernels.ITEMS)
-        args = {"a": np.ones(shape, np.float32), "b": np.zeros((n, shape[1]), np.float32)}
-        rows = np.int32(kernels.ROWS)
-        seconds = self._repeated(kernels.reading_local(), {**args, "h": rows})
-        return 4 * n * shape[0] * shape[1] / seconds
+        kernel, rows, items = kernels.reading_local(), kernels.ROWS, kernels.ITEMS
+
+        def arguments(groups: int) -> dict[str, Any]:
+            a, b = np.ones((rows, items), np.float32), np.zeros((groups, items), np.float32)
+            return {"a": a, "b": b, "h": np.int32(rows), "m": np.int32(_FIRST)}
+
+        groups = self._most(kernel, arguments, self._units * _GROUPS)
+        return 4 * groups * rows * items / self._repeated(kernel, arguments(groups))
 
     @property
     def _units(self) -> int:
@@ -144,7 +178,7 @@ class _Measuring:
 
     def _repeated(self, kernel: Kernel, args: Mapping[str, Any]) -> float:
         """Return how long a kernel takes for each of `m` repetitions, with `m` large enough."""
-        m = 32
+        m = _FIRST
         while True:
             seconds = self._seconds(kernel, {**args, "m": np.int32(m)})
             if seconds >= _LONG:
@@ -154,12 +188,17 @@ class _Measuring:
     def _launch(self) -> float:
         """Return how long after another a launch begins that needs it, what it does included."""
         a, b = np.zeros((2, kernels.WIDTHS[self._kind]), np.float32)
-        run = kernels.stepping(self._kind)
-        return self._seconds(run, {"a": a, "b": b, "m": np.int32(_STEPS)}) / (2 * _STEPS)
+        kernel = kernels.stepping(self._kind)
+
+        def arguments(steps: int) -> dict[str, Any]:
+            return {"a": a, "b": b, "m": np.int32(steps)}
+
+        steps = self._most(kernel, arguments, _STEPS)
+        return self._seconds(kernel, arguments(steps)) / (2 * steps)
 
     def _latency(self) -> float:
         """Return how long an element of memory takes to arrive, far past the caches."""
-        n = self._device.copied_bytes // 2 // 4
+        n = self._elements
         order = np.random.default_rng(0).permutation(n // _SPACING) * _SPACING
         place = np.zeros(n, np.int32)
         place[order] = np.roll(order, -1)
@@ -169,6 +208,24 @@ class _Measuring:
 
     def _atomic(self) -> float:
         """Return how long after another an atomic update of the same element is done."""
-        n = kernels.ITEMS * self._device.adding_groups
-        args = {"a": np.ones(n, np.float32), "total": np.zeros(1, np.float32)}
-        return self._seconds(kernels.adding(self._kind), args) / n
+        kernel = kernels.adding(self._kind)
+
+        def arguments(groups: int) -> dict[str, Any]:
+            a, total = np.ones(kernels.ITEMS * groups, np.float32), np.zeros(1, np.float32)
+            return {"a": a, "total": total}
+
+        groups = self._most(kernel, arguments, self._device.adding_groups)
+        return self._seconds(kernel, arguments(groups)) / (kernels.ITEMS * groups)
+
+
+def _once(executor: Executor, args: Mapping[str, Any]) -> float:
+    """Return how long a call takes by itself; the least of a few, if it seems to take long."""
+    call, least = resident(executor, args), float("inf")
+    call.run().wait()  # compiles
+    for _ in range(_TRIALS):
+        begin = time.perf_counter()
+        call.run().wait()
+        least = min(least, time.perf_counter() - begin)
+        if not _TOO_LONG / _TIMES < least < _TOO_LONG:
+            break
+    return least

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polygen.analysis.integers.isl_affine import to_val
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -23,6 +24,11 @@ def extent_of(kernel: Kernel, expression: Expression, sizes: Mapping[str, int]) 
     whose extents are not.
     """
     extent = value_of(expression, sizes)
+    if (
+        isinstance(expression, ex.Product)
+        and min(value_of(f, sizes) for f in expression.children) < 0
+    ):
+        return -abs(extent)  # a product of sizes below 0 is no extent
     if extent >= 0 or any(sizes[name] < 0 for name in walk.free_variables(expression)):
         return extent
     return 0 if _does_nothing(kernel, sizes) else extent

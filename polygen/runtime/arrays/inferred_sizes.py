@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.errors import MissingArgument, SizeMismatch, WrongShape, WrongStrides
@@ -105,12 +106,12 @@ def find_sizes(
             where=caller_location(),
             remedy=f"pass {name}=...",
         )
+    for size in products(kernel.derived_sizes):
+        values[size.name] = value_of(size.value, values)
     if check:
         for equation in equations:
             if equation.binding and _value(kernel, equation, values) != equation.value:
                 raise _mismatch(equation, values, origins)
-    for size in products(kernel.derived_sizes):
-        values[size.name] = value_of(size.value, values)
     return values
 
 
@@ -155,14 +156,55 @@ def _solve(equation: _Equation, values: dict[str, int], origins: dict[str, str])
     if len(unknown) != 1:
         return
     (name,) = unknown
-    form = linear_form(_decisive(walk.substitute(equation.expression, values), equation.value))
-    if form is None or list(form.terms) != [name]:
+    node = _decisive(walk.substitute(equation.expression, values), equation.value)
+    found = _solution(node, name, equation.value)
+    if found is None:
         return
-    value, rest = divmod(equation.value - form.constant, form.terms[name])
-    if rest and equation.binding:
+    value, is_exact = found
+    if not is_exact and equation.binding:
         raise _no_solution(equation, name)
     values[name] = value
     origins[name] = f"{name} = {value} follows from {_says(equation)}"
+
+
+def _solution(node: Expression, name: str, value: int) -> tuple[int, bool] | None:
+    """Return for which value of a name an expression has a value, and whether it has it then.
+
+    It is linear in the name, or has one power of it, of which the root is not negative: ``n*n``.
+    """
+    form = linear_form(node)
+    if form is not None and list(form.terms) == [name]:
+        found, rest = divmod(value - form.constant, form.terms[name])
+        return found, not rest
+    parts = node.children if isinstance(node, ex.Sum) else (node,)
+    constant = sum(part for part in parts if isinstance(part, int))
+    powers = [part for part in parts if isinstance(part, ex.Product)]
+    if len(powers) != 1 or len(powers) + sum(isinstance(p, int) for p in parts) < len(parts):
+        return None
+    factors = _flat(powers[0])
+    number = prod(f for f in factors if isinstance(f, int))
+    roots = [f for f in factors if not isinstance(f, int)]
+    if not number or any(f != ex.Variable(name) for f in roots):
+        return None
+    power, rest = divmod(value - constant, number)
+    root = _root(max(power, 0), len(roots))
+    return root, not rest and root ** len(roots) == power
+
+
+def _flat(node: Expression) -> list[Expression]:
+    """Return the factors of a product, of those that are products as well."""
+    if not isinstance(node, ex.Product):
+        return [node]
+    return [factor for child in node.children for factor in _flat(child)]
+
+
+def _root(number: int, degree: int) -> int:
+    """Return the largest integer of which a power is at most a number that is not negative."""
+    low, high = 0, number + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= number else (low, middle)
+    return low
 
 
 def _decisive(node: Expression, value: int) -> Expression:

@@ -263,6 +263,8 @@ class Script:
         """Return what all iterations of a loop are; None if they differ, or if that is much."""
         if loop.iname in self._needed_in(loop):
             return None
+        if _flags(loop):  # which nobody may ask before the launches ahead are over
+            return None
         pieces = self._walk(loop.body, values)
         steps = (step for piece in pieces for _ in range(piece.times) for step in piece.steps)
         body = tuple(islice(steps, _AT_ONCE + 1))

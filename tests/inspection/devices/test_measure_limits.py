@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,6 +69,41 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "_BATCHES", 1)
     monkeypatch.setattr("polygen.inspection.devices.measured_device._LEAST_COPIED", 2**21)
     monkeypatch.setattr("polygen.inspection.devices.measured_device._MOST_COPIED", 2**21)
+
+
+@pytest.mark.parametrize(("seconds", "parts"), [(1e-6, 2048), (1e-3, 200), (1e-2, 20), (3.0, 1)])
+def test_slow_devices_have_less_to_do(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, parts: int
+) -> None:
+    """Calls stay short, whatever a device says of itself; a fast one gets all of it."""
+    tried: list[int] = []
+
+    def once(_: object, count: Any) -> float:
+        tried.append(count["count"])
+        return seconds * tried[-1]
+
+    monkeypatch.setattr(module, "_once", once)
+    measuring = module._Measuring(measured_device("c"))
+    found = measuring._most(kernels.copying("cpu"), lambda count: {"count": count}, 2048)
+    assert abs(found - parts) <= 1
+    assert seconds * tried[-1] < 0.2 or tried == [1]
+
+
+@pytest.mark.usefixtures("quick")
+def test_less_is_copied_on_slow_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polygen.inspection.devices.measured_device._LEAST_COPIED", 2**24)
+    monkeypatch.setattr("polygen.inspection.devices.measured_device._MOST_COPIED", 2**24)
+    copied: list[int] = []
+
+    def seconds(_self: object, _kernel: object, args: Any) -> float:
+        copied.append(args["a"].nbytes + args["b"].nbytes)
+        return 0.5
+
+    monkeypatch.setattr(module._Measuring, "_seconds", seconds)
+    for each in (1e-9, 1.0):
+        monkeypatch.setattr(module, "_once", lambda *_, each=each: each)
+        assert module._Measuring(measured_device("c"))._copied() == copied[-1] / 0.5
+    assert copied == [2**24, 8 * kernels.CHUNK]
 
 
 @pytest.mark.usefixtures("quick")

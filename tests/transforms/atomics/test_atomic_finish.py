@@ -16,6 +16,13 @@ from tests.oracle.cases import agree_in_arrays, kernel
 SIZES = [{"n": n} for n in (0, 1, 7, 17)]
 
 
+STORED = (
+    pg.TemporaryVariable("part, w", np.int64, 3, pg.AddressSpace.GLOBAL),
+    pg.GlobalArg("a", np.int64, 12),
+    pg.GlobalArg("s", np.int64, 3),
+)
+
+
 def in_parts(
     part: str = "sum(r, a[4*g + r])",
     whole: str = "s[0] = sum(h, part[h])",
@@ -103,6 +110,37 @@ def test_several_at_once() -> None:
     agree_in_arrays(knl, SIZES, lambda k: finish_atomically(k, "s or t"))
 
 
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "q(x) := part[x]\ns[0] = sum(h, q(h))",
+        "s[0] = sum(h, part[2 - h])",
+        "s[0] = sum(g, part[g])",
+    ],
+)
+def test_what_reads_the_parts(whole: str) -> None:
+    """A rule, in another order, by the same iname: all parts, each once."""
+    *rules, last = whole.split("\n")
+    lines = [
+        *rules,
+        "part[g] = sum(r, a[4*g + r])  {id=part, dep=*}",
+        f"{last}  {{id=s, dep=part}}",
+    ]
+    knl = kernel("{ [g,r,h]: 0<=g,h<3 and 0<=r<4 }", "\n".join(lines), *STORED)
+    new = finish_atomically(knl, "s")
+    assert "part" not in new.variables
+    assert new.substitutions == ()
+    agree_in_arrays(knl, [{}], lambda _: pg.tag_inames(new, {"g": "g.0"}))
+
+
+def other(part: str, whole: str, *more: str) -> Kernel:
+    """Return a kernel of which something is not as it has to be."""
+    lines = [f"{part}  {{id=part, dep=*}}", f"{whole}  {{id=s, dep=part}}", *more]
+    domain = "{ [g,r,h,p,k]: 0<=g,h<3 and 0<=r<4 and 0<=p<3 and 0<=k<2 }"
+    return kernel(domain, "\n".join(lines), *STORED)
+
+
+ONE = "part[g] = sum(r, a[4*g + r])"
 REFUSED: list[tuple[Kernel, type[pg.UserError], str]] = [
     (in_parts(whole="s[0] = 2*sum(h, part[h])"), FinishNotPossible, "and nothing more"),
     (in_parts(whole="s[0] = part[2]"), FinishNotPossible, "is not one result of a reduction"),
@@ -112,6 +150,43 @@ REFUSED: list[tuple[Kernel, type[pg.UserError], str]] = [
         in_parts("a[g]", "s[0] = sum(h, part[h])", np.int8),
         FinishNotPossible,
         "it is computed as int(32|64), and stored as int8",
+    ),
+    (other(ONE, "s[0] = sum(h, 2*part[h])"), FinishNotPossible, "the elements of a temp.* as they"),
+    (other(ONE, "s[0] = sum(h, a[h])"), FinishNotPossible, "elements of a temporary as they are"),
+    (
+        other(ONE, "s[0] = sum(h, part[h])", "b[p] = part[p]  {id=b, dep=part}"),
+        FinishNotPossible,
+        "'b' reads 'part', too",
+    ),
+    (
+        other(ONE, "q(x) := part[x]\ns[0] = sum(h, q(h))", "b[p] = q(p)  {id=b, dep=part}"),
+        FinishNotPossible,
+        "'b' reads 'part', too",
+    ),
+    (
+        kernel(
+            "{ [g,r,h]: 0<=g,h<3 and 0<=r<4 }",
+            f"{ONE}  {{id=first}}\npart[g] = 2*part[g]\ns[0] = sum(h, part[h])  {{id=s}}",
+            *STORED,
+            seq_dependencies=True,
+        ),
+        FinishNotPossible,
+        "no assignment alone writes 'part'",
+    ),
+    (
+        other("part[g], w[g] = argmax(r, a[4*g + r], r)", "s[0] = sum(h, part[h])"),
+        FinishNotPossible,
+        "'part' assigns more than 'part'",
+    ),
+    (
+        other(ONE, "s[0] = sum(k, part[k])"),  # not all
+        FinishNotPossible,
+        "it may not reduce each element of 'part' once",
+    ),
+    (
+        other(ONE, "s[0] = sum((h, k), part[h - h % 2 * k])"),  # some twice
+        FinishNotPossible,
+        "it may not reduce each element of 'part' once",
     ),
     (
         in_groups(pg.set_options(in_parts(dtype=np.float32), deterministic=True)),
