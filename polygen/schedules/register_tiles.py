@@ -301,7 +301,7 @@ class _Tiling:
                     self.kernel, rest, length, outer_iname=outer, inner_tag=f"l.{axis}"
                 )
                 rest = outer
-            self.kernel = tag_inames(self.kernel, {rest: UnrollTag()})
+            self.kernel = tag_inames(self.kernel, {rest: UnrollHintTag()})
 
     def _with_own(self, side: str) -> None:
         """Let an item read what it needs for a k from a tile at once, neighbours as vectors."""
