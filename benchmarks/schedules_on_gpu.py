@@ -25,7 +25,7 @@ import numpy as np
 
 import polygen as pg
 from benchmarks.on_device import Cuda, copied_bytes_per_second
-from benchmarks.streaming import STREAMS, plate, block, streams, transposition
+from benchmarks.streaming import STREAMS, block, plate, streams, transposition
 from examples import fast_product, register_stencils, vector_transpose
 
 LOOPS = "{ [i,j,k,e]: 0<=i<n and 0<=j<m and 0<=k<l and 0<=e<g }"
@@ -106,7 +106,7 @@ def measured_products(dtype: str) -> Iterator[Product]:
     """Yield those that are measured: sizes known, and not."""
     for fixed in (True, False):
         for n in (4096, 2048, 4093, 1000):
-            hand = ("whole" if n % 1024 == 0 else "padded") if n != 1000 else ""  # noqa: PLR2004
+            hand = ("whole" if n % 1024 == 0 else "padded") if n != 1000 else ""
             hand = hand if fixed else ""
             yield Product(f"{n}^3", TEXT, NN, size(n, n, n), "xp.matmul(a, b)", dtype, fixed, hand)
         yield Product(
@@ -124,18 +124,27 @@ def other_forms() -> Iterator[Product]:
     yield Product("a^T b", "c[i,j] = sum(k, a[k,i]*b[k,j])", {**NN, "a": "l, n"}, s, "a.T @ b")
     yield Product("a b^T", "c[i,j] = sum(k, a[i,k]*b[j,k])", {**NN, "b": "m, l"}, s, "a @ b.T")
     yield Product(
-        "a^T b^T", "c[i,j] = sum(k, a[k,i]*b[j,k])", {**NN, "a": "l, n", "b": "m, l"}, s, "a.T @ b.T"
+        "a^T b^T",
+        "c[i,j] = sum(k, a[k,i]*b[j,k])",
+        {**NN, "a": "l, n", "b": "m, l"},
+        s,
+        "a.T @ b.T",
     )
     square = {"a": "n, l", "c": "n, n"}
     yield Product("a a^T", "c[i,j] = sum(k, a[i,k]*a[j,k])", square, s, "a @ a.T")
     yield Product(
-        "bias, max", "c[i,j] = fmax(sum(k, a[i,k]*b[k,j]) + d[j], 0)", {**NN, "d": "m"}, s,
+        "bias, max",
+        "c[i,j] = fmax(sum(k, a[i,k]*b[k,j]) + d[j], 0)",
+        {**NN, "d": "m"},
+        s,
         "xp.maximum(a @ b + d, 0)",
     )
     yield Product(
         "(a a + 1) b", "c[i,j] = sum(k, (a[i,k]*a[i,k] + 1)*b[k,j])", NN, s, "(a*a + 1) @ b"
     )
-    yield Product("2 a b + 3 c", "c[i,j] = 2*sum(k, a[i,k]*b[k,j]) + 3*c[i,j]", NN, s, "2*(a @ b) + 3*c")
+    yield Product(
+        "2 a b + 3 c", "c[i,j] = 2*sum(k, a[i,k]*b[k,j]) + 3*c[i,j]", NN, s, "2*(a @ b) + 3*c"
+    )
 
 
 def checked_products() -> Iterator[Product]:
@@ -144,7 +153,12 @@ def checked_products() -> Iterator[Product]:
         for n, m, l in ((300, 517, 129), (129, 64, 1000)):  # noqa: E741
             yield Product(form.name, form.text, form.shapes, size(n, m, l), form.peer)
     for dtype in ("float32", "float64"):
-        for n, m, l, g in ((97, 101, 103, 1), (256, 256, 256, 1), (64, 64, 4093, 1), (33, 2000, 65, 1)):  # noqa: E741
+        for n, m, l, g in (
+            (97, 101, 103, 1),
+            (256, 256, 256, 1),
+            (64, 64, 4093, 1),
+            (33, 2000, 65, 1),
+        ):
             yield Product("a b", TEXT, NN, size(n, m, l, g), "a @ b", dtype)
             yield Product("a b", TEXT, NN, size(n, m, l, g), "a @ b", dtype, is_fixed=True)
         yield Product("batch", BATCHED, BATCH, size(50, 70, 90, 5), "a @ b", dtype)
@@ -186,9 +200,7 @@ def by_hand(case: Product) -> pg.Kernel:
     """Return the kernel of a hand recipe, as in cuda_product.py."""
     n = case.sizes["n"]
     is_double = case.dtype == "float64"
-    double = fast_product.Shape(
-        rows=64, columns=64, depth=16, items=(4, 8, 2), lanes=2, resident=4
-    )
+    double = fast_product.Shape(rows=64, columns=64, depth=16, items=(4, 8, 2), lanes=2, resident=4)
     if case.hand == "whole":
         shape = double if is_double else fast_product.Shape()
         return fast_product.recipe(case.dtype, shape, n=n, m=n, l=n)
@@ -198,7 +210,9 @@ def by_hand(case: Product) -> pg.Kernel:
 
 def products(device: Cuda, cases: list[Product]) -> None:
     """Print the times of contractions beside cuBLAS's and those of hand recipes."""
-    print("product                      sizes    cuBLAS       hand   optimize   / cuBLAS  / hand  chosen")
+    print(
+        "product                      sizes    cuBLAS       hand   optimize   / cuBLAS  / hand  chosen"
+    )
     ratios = []
     for case, (fast, taken) in zip(cases, all_chosen(cases), strict=True):
         arrays = case.arrays(device.cupy)
@@ -270,7 +284,8 @@ def memory_bound(device: Cuda) -> None:
         "transposition": {"n": SIDES, "m": SIDES},
     }
     makers: list[Callable[[], Any]] = [
-        partial(plate, device, SIDES), partial(block, device, EDGE),
+        partial(plate, device, SIDES),
+        partial(block, device, EDGE),
         partial(transposition, device, SIDES),
     ]
     hand = [*streams(device, LONG), *(make() for make in makers)]

@@ -94,9 +94,7 @@ def contraction_of(kernel: Kernel, insn_id: str, extents: Extents) -> Contractio
         raise refused("adds up something else than products of two factors")
     used = [walk.free_variables(f) for f in factors]
     loops = insn.within_inames
-    own = [
-        _longest((a - b) & loops, extents) for a, b in ((used[0], used[1]), (used[1], used[0]))
-    ]
+    own = [_longest((a - b) & loops, extents) for a, b in ((used[0], used[1]), (used[1], used[0]))]
     if not all(own) or not all(depth in names for names in used):
         raise refused(
             f"has factors that do not both depend on '{depth}', and each on a loop of its own"

@@ -60,9 +60,7 @@ def _tile(plan: Plan, found: Contraction, extent: Extent) -> None:
             plan.settled.add(found.insn)
 
 
-def _tiled(
-    kernel: Kernel, found: Contraction, extent: Extent, tiles: Tiles, plan: Plan
-) -> Kernel:
+def _tiled(kernel: Kernel, found: Contraction, extent: Extent, tiles: Tiles, plan: Plan) -> Kernel:
     """Return the kernel with a contraction in tiles, its sums in parts if there are several."""
     if tiles.parts == 1:
         return in_register_tiles(kernel, found, tiles.shape)

@@ -86,7 +86,7 @@ def _transposition(plan: Plan, insn: Assignment) -> Transposition | None:
     """Return what is in the way of reading and writing rows; None if nothing is."""
     kernel = plan.kernel
     free = [i for i in kernel.inames if i in insn.within_inames and not is_time_step(kernel, i)]
-    if insn.reductions or insn.predicates or len(free) < 2 or any(map(kernel.tags.get, free)):  # noqa: PLR2004
+    if insn.reductions or insn.predicates or len(free) < 2 or any(map(kernel.tags.get, free)):
         return None
     order = order_of(kernel, [insn.id], free)
     extents = Extents(kernel, plan.request.sizes)
@@ -141,11 +141,11 @@ def in_tiles(kernel: Kernel, found: Transposition) -> Kernel:
         kernel = tag_inames(kernel, {others[0]: "g.2"})
     kernel, rules = _with_rules(kernel, found, tile_near, tile_across)
     kernel, rest_near, item_near = _split(kernel, tile_near, _ACROSS, "rest", "item", None, "l.0")
-    kernel, rest_across, item_across = _split(kernel, tile_across, _DOWN, "rest", "item", None, "l.1")
-    outside = [*others, groups_across, groups_near]
-    kernel = prioritize_loops(
-        kernel, [*outside, item_across, item_near, rest_across, rest_near]
+    kernel, rest_across, item_across = _split(
+        kernel, tile_across, _DOWN, "rest", "item", None, "l.1"
     )
+    outside = [*others, groups_across, groups_near]
+    kernel = prioritize_loops(kernel, [*outside, item_across, item_near, rest_across, rest_near])
     kernel = tag_inames(kernel, {rest_near: "unr_hint", rest_across: "unr_hint"})
     for rule, row, column in rules:
         tile = kernel.new_name(f"{rule}_tile")
