@@ -153,7 +153,7 @@ def checked_products() -> Iterator[Product]:
         for n, m, l in ((300, 517, 129), (129, 64, 1000)):  # noqa: E741
             yield Product(form.name, form.text, form.shapes, size(n, m, l), form.peer)
     for dtype in ("float32", "float64"):
-        for n, m, l, g in (
+        for n, m, l, g in (  # noqa: E741
             (97, 101, 103, 1),
             (256, 256, 256, 1),
             (64, 64, 4093, 1),
@@ -210,9 +210,7 @@ def by_hand(case: Product) -> pg.Kernel:
 
 def products(device: Cuda, cases: list[Product]) -> None:
     """Print the times of contractions beside cuBLAS's and those of hand recipes."""
-    print(
-        "product                      sizes    cuBLAS       hand   optimize   / cuBLAS  / hand  chosen"
-    )
+    print("product                      sizes    cuBLAS       hand   optimize   / cuBLAS  / hand")
     ratios = []
     for case, (fast, taken) in zip(cases, all_chosen(cases), strict=True):
         arrays = case.arrays(device.cupy)

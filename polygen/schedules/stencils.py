@@ -2,10 +2,10 @@
 
     for i: for j: b[i,j] = a[i-1,j] + a[i+1,j] + a[i,j-1] + a[i,j+1]
 
-Neighbours along ``j`` are work items side by side; each has some rows, so that what two of its rows
-read is in registers.  Where arrays are aligned and rows are whole vectors, an item has four columns,
-too, and loads its cells four at a time.  A stencil in three dimensions goes through the layers:
-it loads a layer, computes what that was the last one for, and keeps the layers before.
+Neighbours along ``j`` are work items side by side; each has some rows, so that what two of its
+rows read is in registers.  Where arrays are aligned and rows are whole vectors, an item has four
+columns, too, and loads its cells four at a time.  Of a stencil in three dimensions, it goes through
+the layers: it loads a layer, computes what that was the last one for, and keeps those before.
 """
 
 from __future__ import annotations
