@@ -149,6 +149,14 @@ def _stride(kernel: Kernel, node: Expression, iname: str) -> Expression | None:
 def stride_along(
     kernel: Kernel, array: Array, index: tuple[Expression, ...], iname: str
 ) -> Expression | None:
-    """Return how far apart neighbours along an iname are in an array; None if it is unknown."""
-    names = {*kernel.inames, *integer_parameters(kernel)}
+    """Return how far apart neighbours along a name are in an array; None if it is unknown.
+
+    Parameters:
+        kernel: the kernel.
+        array: the array.
+        index: subscripts; names in them that are none of the kernel's count as inames.
+        iname: an iname, or such a name.
+    """
+    mentioned = {name for part in index for name in walk.free_variables(part)}
+    names = {*kernel.inames, *integer_parameters(kernel), *(mentioned - kernel.variables.keys())}
     return Address(array, index, names).stride(iname)

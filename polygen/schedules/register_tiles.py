@@ -25,6 +25,7 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import InameTag, UnrollHintTag, UnrollTag
+from polygen.schedules.alignment import begins_with_vectors
 from polygen.schedules.contractions import Contraction, stride_along
 from polygen.transforms.arrays.add_padding import add_padding
 from polygen.transforms.arrays.privatize_temporaries_with_inames import (
@@ -241,16 +242,36 @@ class _Tiling:
     def _with_tile(self, side: str) -> None:
         """Let the items of a group copy a tile of a factor to local memory."""
         names, shape = self._names, self._shape
-        rule = self.kernel.rules[names[f"{side}_rule"]]
-        template = rule.expression
+        template = self.kernel.rules[names[f"{side}_rule"]].expression
         near, deep = names[f"{side}_copied"], names[f"{side}_depth"]
-        copy = self._name(f"{side}_copy", f"{rule.name}_tile")
-        swept = ("i_item", "j_item", "j_block", f"{side}_part", f"{side}_lane", "k_inner")
-        itemsize = self._found.dtype.itemsize
+        is_along_depth = self._lies_along(template, deep)
+        is_vector = self._has_vectors(template, near)
+        self._copied(side, template, is_vector=is_vector)
+        across, down, blocks = shape.items
+        axes: Mapping[str, Sequence[tuple[int, int]]]
+        if is_along_depth:
+            axes = {deep: ((0, across),), near: ((1, down), (2, blocks))}
+        else:
+            along = f"{near}_outer" if is_vector else near
+            axes = {deep: ((1, down),), along: ((0, across), (2, blocks))}
+        self._spread(axes)
+        room = shape.lanes if is_along_depth or is_vector else max(shape.lanes, across)
+        width = self._found.dtype.itemsize * (self._sizes[side] + room)
+        copy = names[f"{side}_copy"]
+        self.kernel = add_padding(self.kernel, copy, 0, width)
+        self.kernel = split_array_dim(self.kernel, (copy, 1), shape.lanes, auto_split_inames=False)
+
+    def _copied(self, side: str, template: Expression, *, is_vector: bool) -> None:
+        """Copy a tile: elements, or vectors of an array whose rows are whole ones."""
+        names = self._names
+        near, deep = names[f"{side}_copied"], names[f"{side}_depth"]
+        copy = self._name(f"{side}_copy", f"{names[f'{side}_rule']}_tile")
+        roles = ("i_item", "j_item", "j_block", f"{side}_part", f"{side}_lane", "k_inner")
+        can_wait = self._found.dtype.itemsize in _COPIED and is_copied(template)
         self.kernel = precompute(
             self.kernel,
-            rule.name,
-            [names[what] for what in swept],
+            names[f"{side}_rule"],
+            [names[what] for what in roles],
             storage_axes=[deep, near],
             precompute_inames=[deep, near],
             precompute_outer_inames=[*self._outside(), names["k_tile"]],
@@ -258,22 +279,16 @@ class _Tiling:
             temporary_name=copy,
             dtype=self._found.dtype,
             temporary_address_space="local",
-            asynchronous=itemsize in _COPIED and is_copied(template),
+            asynchronous=can_wait,
         )
-        is_along_depth = self._lies_along(template, deep)
-        across, down, blocks = shape.items
-        if is_along_depth:
-            axes: Mapping[str, Sequence[tuple[int, int]]] = {
-                deep: ((0, across),),
-                near: ((1, down), (2, blocks)),
-            }
-        else:
-            axes = {deep: ((1, down),), near: ((0, across), (2, blocks))}
-        self._spread(axes)
-        room = shape.lanes if is_along_depth else max(shape.lanes, across)
-        width = itemsize * (self._sizes[side] + room)
-        self.kernel = add_padding(self.kernel, copy, 0, width)
-        self.kernel = split_array_dim(self.kernel, (copy, 1), shape.lanes, auto_split_inames=False)
+        if is_vector:
+            self.kernel = split_iname(self.kernel, near, self._shape.lanes, inner_tag="vec")
+
+    def _has_vectors(self, template: Expression, near: str) -> bool:
+        """Tell whether a tile is whole vectors of an array, which begin where it has some."""
+        if not isinstance(template, ex.Subscript) or not self._lies_along(template, near):
+            return False
+        return begins_with_vectors(self.kernel, ex.name_of(template), self._shape.lanes)
 
     def _outside(self) -> list[str]:
         """Return the loops around those of work items, outermost first."""

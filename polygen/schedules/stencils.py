@@ -15,19 +15,14 @@ from dataclasses import dataclass
 from polygen.analysis.access.accesses import Reference
 from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.analysis.integers.affine_forms import linear_form
-from polygen.analysis.integers.isl_affine import condition_set
-from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.typing.index_type import index_type
 from polygen.analysis.typing.inference import infer_types
 from polygen.errors import UserError
-from polygen.ir import expression as ex
-from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import to_dtype
-from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import Nested
 from polygen.ir.tags import GroupTag
+from polygen.schedules.alignment import VECTOR, begins_with_vectors, is_multiple
 from polygen.schedules.nests import Extents
 from polygen.schedules.own_loops import with_own_loops
 from polygen.schedules.plan import Plan
@@ -44,7 +39,7 @@ from polygen.tuning.time_steps import is_time_step
 
 _LEAST_READS = 3  # of one array: with fewer, there is little to share
 _ROWS, _LAYERS = 4, 8
-_VECTOR = 16  # bytes
+
 _LONG = 64  # iterations along memory: fewer leave work items idle
 _PLATE, _BLOCK, _WIDE = 512, (64, 2), 128  # work items of a group
 
@@ -168,33 +163,10 @@ def _lanes(kernel: Kernel, insn: Assignment, array: str) -> int:
     typed = infer_types(kernel, index_type(kernel))
     names = {array, *insn.written_names}
     sizes = {to_dtype(typed.array(name).dtype).itemsize for name in names}
-    lanes = _VECTOR // max(sizes)
+    lanes = VECTOR // max(sizes)
     if len(sizes) != 1 or lanes < 2:
         return 1
-    return lanes if all(_is_aligned(kernel, name, lanes) for name in names) else 1
-
-
-def _is_aligned(kernel: Kernel, name: str, lanes: int) -> bool:
-    """Tell whether each row of an array begins where a vector does."""
-    array = kernel.array(name)
-    if not isinstance(array, GlobalArg) or (array.alignment or 1) < _VECTOR:
-        return False
-    if array.dim_tags is not None and not _is_row_major(array):
-        return False
-    return bool(array.shape) and _is_multiple(kernel, array.shape[-1], lanes)
-
-
-def _is_row_major(array: GlobalArg) -> bool:
-    places = [tag.position if isinstance(tag, Nested) else -1 for tag in array.dim_tags or ()]
-    return places == list(reversed(range(len(places))))
-
-
-def _is_multiple(kernel: Kernel, value: Expression, number: int) -> bool:
-    """Tell whether a size is known to be a multiple of a number."""
-    if isinstance(value, int):
-        return value % number == 0
-    other = condition_set(ex.Comparison(ex.remainder_of(value, number), "!=", 0))
-    return other is not None and other.intersect(known_parameters(kernel)).is_empty()
+    return lanes if all(begins_with_vectors(kernel, name, lanes) for name in names) else 1
 
 
 def _is_whole(kernel: Kernel, iname: str, number: int) -> bool:
@@ -203,7 +175,7 @@ def _is_whole(kernel: Kernel, iname: str, number: int) -> bool:
         box = box_of(kernel, [iname])
     except UserError:  # its ends depend on other loops
         return False
-    return _is_multiple(kernel, box.ranges[0].count, number)
+    return is_multiple(kernel, box.ranges[0].count, number)
 
 
 # --- the steps

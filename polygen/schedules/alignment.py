@@ -1,0 +1,36 @@
+"""Tells where vectors of memory begin, as far as declarations and assumptions say."""
+
+from __future__ import annotations
+
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.ir import expression as ex
+from polygen.ir.array import GlobalArg
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.layout import Nested
+
+VECTOR = 16  # bytes
+
+
+def begins_with_vectors(kernel: Kernel, name: str, lanes: int) -> bool:
+    """Tell whether each row of an array begins where a vector does."""
+    array = kernel.array(name)
+    if not isinstance(array, GlobalArg) or (array.alignment or 1) < VECTOR:
+        return False
+    if array.dim_tags is not None and not _is_row_major(array):
+        return False
+    return bool(array.shape) and is_multiple(kernel, array.shape[-1], lanes)
+
+
+def _is_row_major(array: GlobalArg) -> bool:
+    places = [tag.position if isinstance(tag, Nested) else -1 for tag in array.dim_tags or ()]
+    return places == list(reversed(range(len(places))))
+
+
+def is_multiple(kernel: Kernel, value: Expression, number: int) -> bool:
+    """Tell whether a size is known to be a multiple of a number."""
+    if isinstance(value, int):
+        return value % number == 0
+    other = condition_set(ex.Comparison(ex.remainder_of(value, number), "!=", 0))
+    return other is not None and other.intersect(known_parameters(kernel)).is_empty()
