@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from polygen.analysis.integers.isl_affine import condition_set
 from polygen.analysis.integers.known_facts import known_parameters
+from polygen.errors import UserError
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Nested
+from polygen.transforms.loops.loop_extents import box_of
 
 VECTOR = 16  # bytes
 
@@ -34,3 +36,12 @@ def is_multiple(kernel: Kernel, value: Expression, number: int) -> bool:
         return value % number == 0
     other = condition_set(ex.Comparison(ex.remainder_of(value, number), "!=", 0))
     return other is not None and other.intersect(known_parameters(kernel)).is_empty()
+
+
+def is_whole(kernel: Kernel, iname: str, number: int) -> bool:
+    """Tell whether a loop is known to have a multiple of a number of iterations."""
+    try:
+        box = box_of(kernel, [iname])
+    except UserError:  # its ends depend on other loops
+        return False
+    return is_multiple(kernel, box.ranges[0].count, number)

@@ -11,6 +11,7 @@ from polygen.ir.tags import is_parallel
 from polygen.schedules.plan import Plan
 from polygen.schedules.products import products_in_tiles
 from polygen.schedules.stencils import stencils_in_registers
+from polygen.schedules.streams import streams_at_once
 from polygen.schedules.transpositions import transposed_in_tiles
 from polygen.tuning.launch_plan import with_launches
 from polygen.tuning.optimize_reductions import optimize_reductions
@@ -92,6 +93,7 @@ STAGES: tuple[Stage, ...] = (
     steps_of_time,  # what comes one after the other
     transposed_in_tiles,  # rows of one array are columns of another
     stencils_in_registers,  # neighbours of one array
+    streams_at_once,  # much memory, each element once
     loops_on_axes,  # what does not come one after the other
     launches_shared,  # what may be in one launch
 )

@@ -17,12 +17,11 @@ from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.typing.index_type import index_type
 from polygen.analysis.typing.inference import infer_types
-from polygen.errors import UserError
 from polygen.ir.dtype import to_dtype
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
-from polygen.schedules.alignment import VECTOR, begins_with_vectors, is_multiple
+from polygen.schedules.alignment import VECTOR, begins_with_vectors, is_whole
 from polygen.schedules.nests import Extents
 from polygen.schedules.own_loops import with_own_loops
 from polygen.schedules.plan import Plan
@@ -31,7 +30,6 @@ from polygen.transforms.fusion.fuse_loops import fuse_loops
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.inames.untag_inames import untag_inames
 from polygen.transforms.kernels.set_options import set_options
-from polygen.transforms.loops.loop_extents import box_of
 from polygen.transforms.rules.expand_subst import expand_subst
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import order_of, shared_uses, strides_of
@@ -95,7 +93,7 @@ def _marched(plan: Plan, found: Stencil) -> bool:
     tile = {deep: _LAYERS, row: _ROWS * _BLOCK[1], near: found.lanes * _BLOCK[0]}
     if not found.span or found.lanes == 1 or found.rows != _ROWS:
         return False
-    if not all(_is_whole(plan.kernel, iname, length) for iname, length in tile.items()):
+    if not all(is_whole(plan.kernel, iname, length) for iname, length in tile.items()):
         return False
     return plan.take(
         [found.insn],
@@ -167,15 +165,6 @@ def _lanes(kernel: Kernel, insn: Assignment, array: str) -> int:
     if len(sizes) != 1 or lanes < 2:
         return 1
     return lanes if all(begins_with_vectors(kernel, name, lanes) for name in names) else 1
-
-
-def _is_whole(kernel: Kernel, iname: str, number: int) -> bool:
-    """Tell whether a loop is known to have a multiple of a number of iterations."""
-    try:
-        box = box_of(kernel, [iname])
-    except UserError:  # its ends depend on other loops
-        return False
-    return is_multiple(kernel, box.ranges[0].count, number)
 
 
 # --- the steps
