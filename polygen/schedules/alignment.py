@@ -9,7 +9,7 @@ from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import Nested
+from polygen.ir.layout import DimTags, Nested
 from polygen.transforms.loops.loop_extents import box_of
 
 VECTOR = 16  # bytes
@@ -18,16 +18,16 @@ VECTOR = 16  # bytes
 def begins_with_vectors(kernel: Kernel, name: str, lanes: int) -> bool:
     """Tell whether each row of an array begins where a vector does."""
     array = kernel.array(name)
-    if not isinstance(array, GlobalArg) or (array.alignment or 1) < VECTOR:
+    if not isinstance(array, GlobalArg) or (array.alignment or 1) < VECTOR or not array.shape:
         return False
-    if array.dim_tags is not None and not _is_row_major(array):
+    if array.offset or not (array.dim_tags is None or _is_row_major(array.dim_tags)):
         return False
-    return bool(array.shape) and is_multiple(kernel, array.shape[-1], lanes)
+    return is_multiple(kernel, array.shape[-1], lanes)
 
 
-def _is_row_major(array: GlobalArg) -> bool:
-    places = [tag.position if isinstance(tag, Nested) else -1 for tag in array.dim_tags or ()]
-    return places == list(reversed(range(len(places))))
+def _is_row_major(tags: DimTags) -> bool:
+    last = len(tags) - 1
+    return all(tag == Nested(last - axis) for axis, tag in enumerate(tags))
 
 
 def is_multiple(kernel: Kernel, value: Expression, number: int) -> bool:

@@ -11,6 +11,7 @@ the layers: it loads a layer, computes what that was the last one for, and keeps
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from polygen.analysis.access.accesses import Reference
 from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
@@ -81,7 +82,7 @@ def stencils_in_registers(plan: Plan) -> None:
             [insn.id],
             f"{found.rows} rows{columns} for each work item",
             why,
-            lambda knl, found=found: in_rows(knl, found),
+            partial(in_rows, found=found),
         )
         if taken:
             plan.settled |= (plan.kernel.instructions_by_id.keys() - before.keys()) | {insn.id}

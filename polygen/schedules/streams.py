@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.analysis.typing.index_type import index_type
@@ -59,7 +60,7 @@ def streams_at_once(plan: Plan) -> None:
             found.ids,
             f"several elements along '{found.loops[-1]}' for each work item, {how}",
             "as many bytes are on their way as the bandwidth needs",
-            lambda knl, found=found: at_once(knl, found),
+            partial(at_once, found=found),
         ):
             plan.settled.update(found.ids)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from polygen.analysis.access.accesses import Reference
 from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
@@ -77,7 +78,7 @@ def transposed_in_tiles(plan: Plan) -> None:
             [insn.id],
             f"tiles of {found.tile} x {found.tile} of {arrays} in local memory",
             f"neighbours lie along '{found.across}', and what is written along '{found.near}'",
-            lambda knl, found=found: in_tiles(knl, found),
+            partial(in_tiles, found=found),
         ):
             plan.settled |= (plan.kernel.instructions_by_id.keys() - before.keys()) | {insn.id}
 
