@@ -41,7 +41,8 @@ def products_in_tiles(plan: Plan) -> None:
 def _tile(plan: Plan, found: Contraction, extent: Extent) -> None:
     limits = plan.request.limits
     has_room = facts_of(plan.kernel.target).has_clusters
-    tiles = best_tiles(extent, plan.request.units, limits.local_bytes if has_room else _LOCAL)
+    local = limits.local_bytes if has_room else _LOCAL
+    tiles = best_tiles(extent, limits, plan.request.units, local)
     shape = tiles.shape
     across, down, blocks = shape.items
     per_item = shape.rows * shape.columns // shape.threads

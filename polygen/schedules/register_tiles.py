@@ -316,7 +316,7 @@ class _Tiling:
                     self.kernel, rest, length, outer_iname=outer, inner_tag=f"l.{axis}"
                 )
                 rest = outer
-            self.kernel = tag_inames(self.kernel, {rest: UnrollHintTag()})
+            self.kernel = tag_inames(self.kernel, {rest: UnrollTag()})
 
     def _with_own(self, side: str) -> None:
         """Let an item read what it needs for a k from a tile at once, neighbours as vectors."""
