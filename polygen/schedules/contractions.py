@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from polygen.analysis.access.strides import Address
-from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.analysis.integers.integer_parameters import integer_parameters
 from polygen.analysis.typing.expression_types import reduction_types, type_of
 from polygen.analysis.typing.inference import infer_types, kinds
@@ -27,9 +26,9 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.layout import has_vectors
 from polygen.ir.reduction import name_of
 from polygen.ir.substitution import expand
-from polygen.ir.tags import GroupTag
 from polygen.ir.verify import excerpt
 from polygen.schedules.nests import Extents
+from polygen.schedules.parallel_loops import may_be_on_axes
 from polygen.source import caller_location
 
 
@@ -107,7 +106,7 @@ def contraction_of(kernel: Kernel, insn_id: str, extents: Extents) -> Contractio
         raise refused("has factors and a sum that are not of one type, which vectors may have")
     is_swapped = _stride(kernel, insn.assignee, own[0]) == 1
     rows, columns = reversed(own) if is_swapped else own
-    parallel = [i for i in _in_order(kernel, loops) if is_plainly_parallel(kernel, i, GroupTag(0))]
+    parallel = [i for i in _in_order(kernel, loops) if may_be_on_axes(kernel, i)]
     if rows not in parallel or columns not in parallel:
         raise refused(f"needs the iterations of '{rows}' and '{columns}' in an order")
     rest = [i for i in _in_order(kernel, loops) if i not in {rows, columns}]

@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from functools import partial
 
 from polygen.analysis.access.accesses import Reference
-from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.typing.index_type import index_type
 from polygen.analysis.typing.inference import infer_types
 from polygen.ir.dtype import to_dtype
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag
 from polygen.schedules.alignment import VECTOR, begins_with_vectors, is_whole
 from polygen.schedules.nests import Extents
 from polygen.schedules.own_loops import with_own_loops
+from polygen.schedules.parallel_loops import may_be_on_axes
 from polygen.schedules.plan import Plan
 from polygen.transforms.copies.add_prefetch import add_prefetch
 from polygen.transforms.fusion.fuse_loops import fuse_loops
@@ -118,7 +117,7 @@ def _stencil(plan: Plan, insn: Assignment) -> Stencil | None:
     if order.across is not None or extents.of(order.loops[-1]) < _LONG or per_item < 2:
         return None
     around = _read_around(kernel, insn, order.loops)
-    if around is None or not all(is_plainly_parallel(kernel, i, GroupTag(0)) for i in free):
+    if around is None or not all(may_be_on_axes(kernel, i) for i in free):
         return None
     array, spans, axes = around
     if not spans[-2]:

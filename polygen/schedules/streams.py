@@ -14,15 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.analysis.typing.index_type import index_type
 from polygen.analysis.typing.inference import infer_types
 from polygen.ir.dtype import to_dtype
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag
 from polygen.schedules.alignment import VECTOR, begins_with_vectors, is_whole
 from polygen.schedules.nests import Extents, Nest, all_nests, nests_of
+from polygen.schedules.parallel_loops import may_be_on_axes
 from polygen.schedules.plan import Plan
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.splitting.split_iname import split_iname
@@ -79,7 +78,7 @@ def _stream(plan: Plan, nest: Nest) -> Stream | None:
         return None
     if len(shared_uses(kernel.expanded, nest.ids)) > _READS:
         return None
-    if not all(is_plainly_parallel(kernel, i, GroupTag(0)) for i in nest.loops):
+    if not all(may_be_on_axes(kernel, i) for i in nest.loops):
         return None
     return Stream(nest.ids, order.loops, _lanes(kernel, nest.ids, near))
 

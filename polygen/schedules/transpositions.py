@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from polygen.analysis.access.accesses import Reference
-from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.analysis.typing.index_type import index_type
 from polygen.analysis.typing.inference import infer_types
 from polygen.ir import expression as ex
@@ -22,10 +21,10 @@ from polygen.ir import walk
 from polygen.ir.dtype import to_dtype
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag
 from polygen.schedules.contractions import stride_along
 from polygen.schedules.nests import Extents
 from polygen.schedules.own_loops import with_own_loops
+from polygen.schedules.parallel_loops import may_be_on_axes
 from polygen.schedules.plan import Plan
 from polygen.transforms.arrays.add_bank_padding import add_bank_padding
 from polygen.transforms.copies.precompute import precompute
@@ -105,7 +104,7 @@ def _transposition(plan: Plan, insn: Assignment) -> Transposition | None:
     ]
     if not 0 < len(turned) <= _MOST_TILES:
         return None
-    if not all(is_plainly_parallel(kernel, iname, GroupTag(0)) for iname in free):
+    if not all(may_be_on_axes(kernel, iname) for iname in free):
         return None
     others = tuple([iname for iname in order.loops if iname not in {near, across}])
     tile = _tile(kernel, turned) if min(extents.of(near), extents.of(across)) > _ACROSS else _ACROSS
