@@ -44,7 +44,7 @@ class Case:
         text = f"{self.text}  {{id=c}}"
         return kernel(self.domain, text, *arrays, target=target)
 
-    def arrays(self, dtype: str = "float32", **sizes: int) -> dict[str, Any]:
+    def arrays(self, sizes: Mapping[str, int], dtype: str = "float32") -> dict[str, Any]:
         """Return small whole numbers, whose sums are exact in any order."""
         rng = np.random.default_rng(sizes["n"])
         return {
@@ -115,7 +115,7 @@ def test_tiles_of_any_sizes(name: str) -> None:
     case = CASES[name]
     run = tiled(case.kernel()).executor("c")
     for sizes in (*SIZES, *NOTHING):
-        arrays = case.arrays(**sizes, g=2)
+        arrays = case.arrays({**sizes, "g": 2})
         expected = case.expected(**arrays)
         run(**arrays)
         np.testing.assert_array_equal(arrays["c"], expected, str(sizes))
@@ -126,7 +126,7 @@ def test_tiles_in_opencl(name: str) -> None:
     case = CASES[name]
     run = tiled(case.kernel("float64")).executor("opencl")
     for sizes in SIZES:
-        arrays = case.arrays("float64", **sizes, g=2)
+        arrays = case.arrays({**sizes, "g": 2}, "float64")
         _, (found,) = run(**arrays)
         np.testing.assert_array_equal(found, case.expected(**arrays), str(sizes))
 
@@ -235,7 +235,7 @@ def test_long_sums_of_few_results_are_divided() -> None:
     assert len(pg.generate_code(fast).launches) == 2
     case = CASES["a b"]
     for sizes in ({"n": 33, "m": 40, "l": 600}, {"n": 3, "m": 1, "l": 5}):
-        arrays = case.arrays(**sizes)
+        arrays = case.arrays(sizes)
         _, (found,) = fast(**arrays)
         np.testing.assert_array_equal(found, case.expected(**arrays))
 

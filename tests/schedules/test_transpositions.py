@@ -44,7 +44,7 @@ def test_rows_of_both_arrays_are_gone_along(
     fast = pg.optimize(knl, LIMITS, sizes={"n": 4096, "m": 4096, "g": 16})
     assert "tiles of 64 x 64 of 'a' in local memory" in str(fast.choices[0])
     strides = pg.get_mem_access_map(fast, count_granularity="workitem")
-    near = [a.lid_strides.get(0) for a, _ in strides.items() if a.mtype == "global"]
+    near = [(a.lid_strides or {}).get(0) for a, _ in strides.items() if a.mtype == "global"]
     assert near
     assert set(near) == {1}
     for sizes in ({"n": 0, "m": 3, "g": 2}, {"n": 1, "m": 1, "g": 1}, {"n": 70, "m": 33, "g": 3}):
