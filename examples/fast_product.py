@@ -116,8 +116,9 @@ def padded(knl: pg.Kernel, s: Shape) -> pg.Kernel:
     """Let loops over rows and columns run on to whole tiles, with zeros for what is not there."""
     knl = pg.pad_iname(pg.pad_iname(knl, "i", s.rows), "j", s.columns)
     rows, columns = knl.array("c").shape or ()
-    for array, inside in (("a", f"row < {rows}"), ("b", f"column < {columns}")):
-        choice = f"if({inside}, {array}[row, column], 0)"
+    for array, place, count in (("a", "row", rows), ("b", "column", columns)):
+        end = f"<= {count - 1}" if isinstance(count, int) else f"< {count}"
+        choice = f"if({place} {end}, {array}[row, column], 0)"
         knl = pg.extract_subst(knl, f"{array}_or_0", choice, "row, column")
     return knl
 
@@ -209,11 +210,13 @@ def check(knl: pg.Kernel, target: str, n: int, m: int, l: int) -> None:  # noqa:
 def main() -> None:
     small = Shape(rows=16, columns=16, depth=4, items=(2, 4, 2), lanes=2)
     whole, any_size = recipe("float32", small), padded_recipe("float32", small)
+    known = padded_recipe("float32", small, n=31, m=33, l=7)
     print(pg.generate_code(whole, "cuda"))
     for target in ("opencl", "c"):
         check(whole, target, 32, 48, 12)
         for n, m, l in ((1, 1, 1), (31, 33, 7)):  # noqa: E741
             check(any_size, target, n, m, l)
+        check(known, target, 31, 33, 7)
         print(f"{target}: as NumPy")
 
 

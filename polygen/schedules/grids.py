@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from polygen.ir.empty import NO_NAMES
-from polygen.ir.instruction import Assigning
-from polygen.ir.kernel import Kernel
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.tags import is_parallel
 from polygen.schedules.plan import Plan
+from polygen.schedules.products import products_in_tiles
+from polygen.schedules.stencils import stencils_in_registers
+from polygen.schedules.streams import streams_at_once
+from polygen.schedules.transpositions import transposed_in_tiles
 from polygen.tuning.launch_plan import with_launches
 from polygen.tuning.optimize_reductions import optimize_reductions
 from polygen.tuning.spread import spread
@@ -36,7 +39,7 @@ def reductions_shared(plan: Plan) -> None:
 
 def values_substituted(plan: Plan) -> None:
     """Compute what is cheap where it is used."""
-    if not _is_mapped(plan.kernel):
+    if not _is_mapped(plan):
         plan.take(
             (),
             "temporaries are computed where they are used",
@@ -47,9 +50,10 @@ def values_substituted(plan: Plan) -> None:
 
 def steps_of_time(plan: Plan) -> None:
     """Keep loops whose iterations need each other around the launches."""
-    if _is_mapped(plan.kernel):
+    if _is_mapped(plan):
         return
-    ids = [insn.id for insn in plan.kernel.instructions if isinstance(insn, Assigning)]
+    left = [insn for insn in plan.kernel.instructions if _is_left(plan, insn)]
+    ids = [insn.id for insn in left if isinstance(insn, Assigning)]
     plan.take(
         ids,
         "loops of time stay around the launches",
@@ -60,7 +64,7 @@ def steps_of_time(plan: Plan) -> None:
 
 def loops_on_axes(plan: Plan) -> None:
     """Give the other loops to axes of the grid."""
-    if _is_mapped(plan.kernel):
+    if _is_mapped(plan):
         return
     plan.take(
         [insn.id for insn in plan.kernel.instructions],
@@ -83,14 +87,24 @@ def launches_shared(plan: Plan) -> None:
 
 
 STAGES: tuple[Stage, ...] = (
+    products_in_tiles,  # contractions: tiles in registers
     reductions_shared,  # sums and what uses them, row by row
     values_substituted,  # element by element: where it is read
     steps_of_time,  # what comes one after the other
-    loops_on_axes,  # what does not
+    transposed_in_tiles,  # rows of one array are columns of another
+    stencils_in_registers,  # neighbours of one array
+    streams_at_once,  # much memory, each element once
+    loops_on_axes,  # what does not come one after the other
     launches_shared,  # what may be in one launch
 )
 
 
-def _is_mapped(kernel: Kernel) -> bool:
-    used = NO_NAMES.union(*(insn.within_inames for insn in kernel.instructions))
+def _is_mapped(plan: Plan) -> bool:
+    """Tell whether an instruction that no stage is done with is on an axis."""
+    kernel = plan.kernel
+    used = NO_NAMES.union(*(i.within_inames for i in kernel.instructions if _is_left(plan, i)))
     return any(is_parallel(kernel.tags.get(iname)) for iname in used)
+
+
+def _is_left(plan: Plan, insn: Instruction) -> bool:
+    return insn.id not in plan.settled

@@ -26,9 +26,11 @@ def optimize(
     walks through memory; threads share the outermost parallel loop of each nest that has work for
     them; where no loop is parallel, tiles are shared in waves.
 
-    On GPUs, groups of work items share reductions (`optimize_reductions`); what is cheap is
-    computed where it is used; loops whose iterations need each other stay around the launches, all
-    others go to axes of the grid, neighbours in memory to work items side by side.
+    On GPUs, contractions are computed in register tiles, as many as the device has units for;
+    groups of work items share other reductions (`optimize_reductions`); what is cheap is computed
+    where it is used; loops whose iterations need each other stay around the launches, all others go
+    to axes of the grid, neighbours in memory to work items side by side.  Transpositions go through
+    tiles in local memory, and items have several rows of stencils.
 
     All these are ordinary steps, proved one by one, and in the kernel's history.  `explain` says
     why each was taken, and what was not; `propose` returns them as data.

@@ -38,12 +38,14 @@ class Plan:
         kernel: the kernel so far.
         request: what is asked for.
         choices: what was decided, in order.
+        settled: the ids of the instructions that later stages leave as they are.
     """
 
     def __init__(self, kernel: Kernel, request: Request) -> None:
         self.kernel = kernel
         self.request = request
         self.choices: list[Choice] = []
+        self.settled: set[str] = set()
 
     def take(
         self, ids: Iterable[str], what: str, why: str, make: Callable[[Kernel], Kernel]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from polygen.errors import UserError
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import is_on_axis, is_parallel
 from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 
 _OWN = (AddressSpace.AUTO, AddressSpace.PRIVATE)
@@ -63,10 +63,24 @@ def _is_shared(kernel: Kernel, name: str) -> bool:
 
 
 def _is_passed_on(kernel: Kernel, name: str) -> bool:
-    """Tell whether loops around a writer are not around a reader, or whether there are none."""
+    """Tell whether loops around a writer are not around a reader, or whether there are none.
+
+    What is on the axes of its readers already, each work item has for itself.
+    """
     plain = kernel.expanded
     around = [writer.within_inames for writer in plain.writers.get(name, ())]
-    readers = [insn for insn in plain.instructions if name in insn.read_names]
+    readers = [insn.within_inames for insn in plain.instructions if name in insn.read_names]
     return any(
-        not loops or not loops <= reader.within_inames for loops in around for reader in readers
+        not loops or not (loops <= others or _are_on_axes(kernel, loops, others))
+        for loops in around
+        for others in readers
     )
+
+
+def _are_on_axes(kernel: Kernel, loops: frozenset[str], others: frozenset[str]) -> bool:
+    """Tell whether two sets of loops have the same ones on axes, and some."""
+    first, second = (
+        {iname for iname in inames if is_on_axis(kernel.tags.get(iname))}
+        for inames in (loops, others)
+    )
+    return bool(first) and first == second
