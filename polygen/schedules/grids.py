@@ -10,9 +10,12 @@ from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.tags import is_parallel
 from polygen.schedules.plan import Plan
 from polygen.schedules.products import products_in_tiles
+from polygen.schedules.reductions_alike import reductions_alike
 from polygen.schedules.stencils import stencils_in_registers
 from polygen.schedules.streams import streams_at_once
 from polygen.schedules.transpositions import transposed_in_tiles
+from polygen.schedules.waves import in_waves
+from polygen.schedules.work_items import nests_to_work_items
 from polygen.tuning.launch_plan import with_launches
 from polygen.tuning.optimize_reductions import optimize_reductions
 from polygen.tuning.spread import spread
@@ -88,7 +91,10 @@ def launches_shared(plan: Plan) -> None:
 
 STAGES: tuple[Stage, ...] = (
     products_in_tiles,  # contractions: tiles in registers
+    reductions_alike,  # those of one statement over one loop
     reductions_shared,  # sums and what uses them, row by row
+    nests_to_work_items,  # rows whose lengths are data, private values, loops of one item
+    in_waves,  # where no loop is parallel: tiles, those of a wave at once
     values_substituted,  # element by element: where it is read
     steps_of_time,  # what comes one after the other
     transposed_in_tiles,  # rows of one array are columns of another

@@ -1,0 +1,98 @@
+"""Gives whole nests to work items, where what is inside of them cannot be shared.
+
+Rows of a sparse matrix, pixels of the Mandelbrot set, systems of equations side by side: loops
+whose iterations need no other ones go to axes, and each work item does all that is inside, loops
+whose iterations need each other and private values included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from polygen.errors import UserError
+from polygen.ir.instruction import Assigning
+from polygen.ir.kernel import Kernel
+from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
+from polygen.schedules.plan import Plan
+from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.transforms.loops.memory_order import along_memory
+from polygen.transforms.splitting.split_iname import split_iname
+
+_ITEMS, _AXES = 256, 3
+_FEW = 64  # iterations: inside, there may be more of them
+
+
+def nests_to_work_items(plan: Plan) -> None:
+    """Give parallel loops around what is no element-wise statement to axes."""
+    for nest in list(_candidates(plan, nests_of(plan.kernel))):
+        loops = _parallel(plan.kernel, nest.loops)
+        if not loops or _is_elementwise(nest, loops):
+            continue
+        order = [i for run in along_memory(plan.kernel, _leading(nest), loops) for i in run]
+        is_taken = plan.take(
+            nest.ids,
+            f"a work item for each iteration of {', '.join(map(repr, order))}",
+            "no iteration needs another one",
+            partial(_on_axes, nest=nest, order=order),
+        )
+        if is_taken:
+            plan.settled.update(nest.ids)
+
+
+def _candidates(plan: Plan, nests: Sequence[Nest]) -> Iterator[Nest]:
+    """Yield outermost nests with parallel loops that have enough iterations."""
+    extents = Extents(plan.kernel, plan.request.sizes)
+    for nest in nests:
+        if is_mapped(plan.kernel, nest):
+            continue
+        if extents.instances(_parallel(plan.kernel, nest.loops)) >= _FEW:
+            yield nest
+        else:
+            yield from _candidates(plan, nest.inner)
+
+
+def _parallel(kernel: Kernel, loops: Sequence[str]) -> tuple[str, ...]:
+    """Return loops that can be on axes at the same time, those that come first preferred."""
+    found: dict[str, str] = {}
+    for iname in loops:
+        if kernel.tags.get(iname) is not None or len(found) == _AXES:
+            continue
+        trial = {**found, iname: f"g.{len(found)}"}
+        try:
+            tag_inames(kernel, trial)
+        except UserError:  # iterations need each other
+            continue
+        found = trial
+    return tuple(found)
+
+
+def _is_elementwise(nest: Nest, loops: Sequence[str]) -> bool:
+    """Tell whether a single statement is in the loops, which are all parallel."""
+    if nest.inner or set(loops) < set(nest.loops):
+        return False
+    insns = nest.instructions
+    return len(insns) == 1 and isinstance(insns[0], Assigning) and not insns[0].reductions
+
+
+def _leading(nest: Nest) -> str:
+    """Return the instruction that is executed most often: the one that is in most loops."""
+    return max(nest.instructions, key=lambda i: len(i.within_inames | i.reduction_inames)).id
+
+
+def _on_axes(kernel: Kernel, nest: Nest, order: Sequence[str]) -> Kernel:
+    """Return the kernel with loops on axes, the last one on work items side by side."""
+    (*outer, near) = order
+    groups, items = kernel.new_name(f"{near}_group"), kernel.new_name(f"{near}_item")
+    kernel = split_iname(
+        kernel,
+        near,
+        _ITEMS,
+        outer_iname=groups,
+        inner_iname=items,
+        outer_tag="g.0",
+        inner_tag="l.0",
+        within=" or ".join(f"id:{name}" for name in nest.ids),
+    )
+    tags = {iname: f"g.{axis}" for axis, iname in enumerate(reversed(outer), 1)}
+    return tag_inames(kernel, tags) if tags else kernel
