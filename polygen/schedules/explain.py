@@ -19,6 +19,8 @@ from polygen.schedules.guessed_types import with_types
 from polygen.schedules.nests import Nest, nests_of
 from polygen.schedules.schedule import request_for
 
+_TAKEN = {False: "", True: " (taken)"}
+
 
 @dataclass(frozen=True)
 class ExplainedNest:
@@ -51,6 +53,7 @@ class Explanation:
         nests: the outermost loop nests, in order.
         taken: what `optimize` decided to do, with the reasons.
         left: what it decided not to do, with the reasons.
+        measured: the schedules that were measured, the fastest first; nothing without ``tune``.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Explanation:
     nests: tuple[ExplainedNest, ...]
     taken: tuple[Choice, ...]
     left: tuple[Choice, ...]
+    measured: tuple[Choice, ...] = ()
 
     @property
     def seconds(self) -> float | None:
@@ -82,6 +86,10 @@ class Explanation:
             for choice in choices:
                 about = f"{', '.join(choice.ids)}: " if choice.ids else ""
                 yield f"    {about}{choice}"
+        if self.measured:
+            yield "measured:"
+        for choice in self.measured:
+            yield f"    {shown_time(choice.seconds)}: {choice.what}{_TAKEN[choice.is_taken]}"
 
 
 @public
@@ -95,8 +103,8 @@ def explain(
 
     For each outermost nest: its loops with their tags, how many bytes it has to move and how many
     operations it takes, and the least time that this takes.  Then what `optimize` did, and what it
-    did not do, each with its reason.  Of a kernel that was scheduled by hand there are the nests
-    alone.
+    did not do, each with its reason; with ``tune``, what it measured.  Of a kernel that was
+    scheduled by hand there are the nests alone.
 
     Parameters:
         kernel: the kernel, from `optimize` or not.
@@ -123,6 +131,7 @@ def explain(
     target = kernel.target or default_target()
     typed = with_types(kernel.copy(target=target))
     request = request_for(typed, limits, sizes or {}, tune=False)
+    decided = [choice for choice in kernel.choices if choice.seconds is None]
     shown = {name: request.sizes[name] for name in kernel.parameters if name in request.sizes}
     return Explanation(
         kernel.name,
@@ -131,8 +140,9 @@ def explain(
         tuple(
             [_explained(typed, nest, request.limits, shown) for nest in nests_of(_in_loops(typed))]
         ),
-        tuple([choice for choice in kernel.choices if choice.is_taken]),
-        tuple([choice for choice in kernel.choices if not choice.is_taken]),
+        tuple([choice for choice in decided if choice.is_taken]),
+        tuple([choice for choice in decided if not choice.is_taken]),
+        tuple([choice for choice in kernel.choices if choice.seconds is not None]),
     )
 
 

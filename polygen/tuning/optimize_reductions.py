@@ -10,6 +10,7 @@ from typing import SupportsIndex
 from polygen.errors import (
     InvalidArgument,
     MissingArgument,
+    NoDevice,
     NotOptimized,
     TagConflict,
     TypeNotFound,
@@ -268,7 +269,7 @@ def _shared(
                 _with, kernel=prepared(kernel, family), family=family, length=work.length
             )
             return _measured(kernel, make, best, sizes) if tune else make(best[0])
-        except (InvalidArgument, MissingArgument, TypeNotFound):
+        except (InvalidArgument, MissingArgument, NoDevice, TypeNotFound):
             raise
         except UserError as error:
             first = first or error

@@ -101,7 +101,7 @@ def _processor(_queue: Queue | None) -> MeasuredDevice:
     caches = [_bytes(path.read_text()) for path in _CACHES.glob("index*/size")]
     stated = Limits(1.0, 1.0, threads, cache_bytes=max(caches, default=2**25))
     identity = "\n".join(("c", find_compiler().identity, str(stated)))
-    return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, _memory()))
+    return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, memory_of_process()))
 
 
 BY_TARGET: Mapping[str, Callable[[Queue | None], MeasuredDevice]] = {
@@ -116,7 +116,7 @@ def _copied(stated: Limits, memory: int | None = None) -> int:
     return wanted if memory is None else min(wanted, memory // 8)
 
 
-def _memory() -> int:
+def memory_of_process() -> int:
     """Return how much memory this process may have."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit = _GROUP_LIMIT.read_text().strip() if _GROUP_LIMIT.exists() else "max"
