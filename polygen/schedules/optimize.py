@@ -49,8 +49,8 @@ def optimize(
             random numbers of these sizes.  `explain` shows the times.  What was found is kept on
             disk, by kernel, sizes, device, driver, compiler and polygen's version.  A bar on a
             terminal shows how it goes, if rich is installed.
-        budget: for how many seconds to look for a faster one, with `tune`; a call that has begun is
-            waited for.
+        budget: for how many seconds to look for a faster one, with `tune`; a call, or a
+            compilation, that has begun is waited for.
 
     Returns:
         The kernel, for the same target; an equal one, if there is nothing to gain.  It has code

@@ -58,12 +58,16 @@ def tuned(kernel: Kernel, request: Request, budget: float, planned: Planned) -> 
     found = kept_on_disk(
         bench, about, search.found, lambda old: old["is_done"] or old["budget"] >= budget
     )
-    picks = found["picks"]
-    plan = Plan(kernel, request)
-    if picks is not None:
-        plan = planned(kernel, replace(request, picks=picks))
+    plan = search.plan or _again(kernel, request, planned, found["picks"])
     plan.choices += [Choice((), *each) for each in found["tried"]]
     return plan
+
+
+def _again(kernel: Kernel, request: Request, planned: Planned, picks: Picks | None) -> Plan:
+    """Return the plan with some answers; without a step if there are none."""
+    if picks is None:
+        return Plan(kernel, request)
+    return planned(kernel, replace(request, picks=picks))
 
 
 def _why_not(bench: Bench) -> str | None:
@@ -85,16 +89,22 @@ class _Trial:
     """A schedule.
 
     Attributes:
-        kernel: what it makes.
+        plan: how it came about.
         picks: the answers that it has; None for the kernel that was given.
-        questions: what was asked.
         seconds: how long a call takes at least, as far as it is known.
     """
 
-    kernel: Kernel
+    plan: Plan
     picks: Picks | None
-    questions: Sequence[Question]
     seconds: float = inf
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.plan.kernel
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        return self.plan.questions
 
     @property
     def label(self) -> str:
@@ -113,12 +123,14 @@ class _Search:
         self._budget = budget
         self._until = inf
         self._trials: dict[Kernel, _Trial] = {}
+        self.plan: Plan | None = None  # of what was found
 
     def found(self) -> dict[str, Any]:
         """Return what was found, as JSON has it."""
         self._until = time.perf_counter() + self._budget
         with progress(f"tuning '{self._bench.kernel.name}'", self._budget) as tell:
             best, is_done = self._best(tell)
+        self.plan = best.plan
         ranked = sorted(self._trials.values(), key=lambda trial: trial.seconds)
         measured = [trial for trial in ranked if trial.seconds < inf]
         failed = [trial for trial in ranked if trial.kernel in self._bench.failed]
@@ -175,10 +187,10 @@ class _Search:
     def _made(self, picks: Picks) -> _Trial | None:
         """Return a schedule with some answers; None if there is one that makes the same kernel."""
         plan = self._planned(self._bench.kernel, replace(self._request, picks=picks))
-        return self._new(_Trial(plan.kernel, picks, tuple(plan.questions)))
+        return self._new(_Trial(plan, picks))
 
     def _as_given(self) -> _Trial:
-        given = _Trial(self._bench.kernel, None, ())
+        given = _Trial(Plan(self._bench.kernel, self._request), None)
         return self._new(given) or self._trials[given.kernel]
 
     def _new(self, trial: _Trial) -> _Trial | None:
