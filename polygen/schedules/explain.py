@@ -11,10 +11,11 @@ from polygen.inspection.devices.shown_numbers import shown_time
 from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.ir.tags import InameTag, is_parallel
+from polygen.ir.tags import GroupTag, InameTag, LocalTag
 from polygen.ir.target_facts import facts_of
 from polygen.runtime.devices import default_target
 from polygen.schedules.bounds import Bound, bound_of
+from polygen.schedules.forecasts import Forecast, forecasts_of
 from polygen.schedules.guessed_types import with_types
 from polygen.schedules.nests import Nest, nests_of
 from polygen.schedules.schedule import request_for
@@ -30,11 +31,13 @@ class ExplainedNest:
         ids: its instructions.
         loops: its loops, outermost first, with the tags that they have.
         bound: the least time that it takes on the device; None if that cannot be counted.
+        forecast: the time that it should take, as it is scheduled; None if that cannot be counted.
     """
 
     ids: tuple[str, ...]
     loops: tuple[tuple[str, str], ...]
     bound: Bound | None
+    forecast: Forecast | None = None
 
     def __str__(self) -> str:
         loops = ", ".join(f"{iname} ({tag})" if tag else iname for iname, tag in self.loops)
@@ -69,6 +72,12 @@ class Explanation:
         """The least time of all nests together; None if data decides what one of them does."""
         bounds = [nest.bound for nest in self.nests]
         return None if None in bounds else sum(bound.seconds for bound in bounds if bound)
+
+    @property
+    def forecast(self) -> float | None:
+        """The time of all nests, called again and again; None if data decides what one does."""
+        found = [nest.forecast for nest in self.nests]
+        return None if None in found else sum(each.seconds for each in found if each)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -133,13 +142,14 @@ def explain(
     request = request_for(typed, limits, sizes or {}, tune=False)
     decided = [choice for choice in kernel.choices if choice.seconds is None]
     shown = {name: request.sizes[name] for name in kernel.parameters if name in request.sizes}
+    nests = nests_of(_in_loops(typed))
+    bounds = [bound_of(typed, nest.ids, request.limits, shown) for nest in nests]
+    forecasts = forecasts_of(typed, nests, request.limits, shown)
     return Explanation(
         kernel.name,
         target,
         shown,
-        tuple(
-            [_explained(typed, nest, request.limits, shown) for nest in nests_of(_in_loops(typed))]
-        ),
+        tuple([_explained(typed, *each) for each in zip(nests, bounds, forecasts, strict=True)]),
         tuple([choice for choice in decided if choice.is_taken]),
         tuple([choice for choice in decided if not choice.is_taken]),
         tuple([choice for choice in kernel.choices if choice.seconds is not None]),
@@ -147,17 +157,18 @@ def explain(
 
 
 def _explained(
-    kernel: Kernel, nest: Nest, limits: Limits, sizes: Mapping[str, int]
+    kernel: Kernel, nest: Nest, bound: Bound | None, forecast: Forecast | None
 ) -> ExplainedNest:
     loops = (*nest.loops, *_inside(nest.inner))
     tags: Mapping[str, InameTag] = kernel.tags
     shown = [(iname, str(tags[iname]) if iname in tags else "") for iname in dict.fromkeys(loops)]
-    return ExplainedNest(nest.ids, tuple(shown), bound_of(kernel, nest.ids, limits, sizes))
+    return ExplainedNest(nest.ids, tuple(shown), bound, forecast)
 
 
 def _in_loops(kernel: Kernel) -> Kernel:
     """Return the kernel with loops where it has axes, so that they show in nests."""
-    kept = {iname: tag for iname, tag in kernel.tags.items() if not is_parallel(tag)}
+    axes = (GroupTag, LocalTag)
+    kept = {iname: tag for iname, tag in kernel.tags.items() if not isinstance(tag, axes)}
     return kernel.copy(tags=kept)
 
 

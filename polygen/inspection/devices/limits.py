@@ -38,6 +38,7 @@ class Limits:
         launch_seconds: from the end of a launch to the beginning of the next one.
         atomic_seconds: from one atomic update of an element to the next one of the same element.
         local_bytes_per_second: from the local memory of all groups together; None if not known.
+        cache_bytes_per_second: to and from the cache that all units share; None if not known.
 
     >>> import polygen as pg
     >>> pg.Limits.named("H200").compute_units
@@ -56,6 +57,7 @@ class Limits:
     launch_seconds: float = 1e-6
     atomic_seconds: float = 1e-9
     local_bytes_per_second: float | None = None
+    cache_bytes_per_second: float | None = None
 
     def __post_init__(self) -> None:
         rates = self.operations_per_second

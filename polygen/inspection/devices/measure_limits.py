@@ -23,6 +23,7 @@ from polygen.runtime.timing import resident
 _TYPES = {"gpu": ("float16", "float32", "float64", "int32"), "cpu": ("float32", "float64", "int32")}
 _LONG = 2e-3  # seconds: what takes as long is timed well enough
 _BATCHES = 5
+_PART = 4  # of the cache that cores share: both arrays stay in it
 _SAMPLES = 1 << 13  # elements of memory that are followed
 _STEPS = 256  # pairs of launches
 _GROUPS = 16  # for each unit: enough to keep it busy
@@ -37,8 +38,9 @@ def measure_limits(device: Any = None, refresh: bool = False) -> Limits:
     together; rates of ``x*f + g``, two operations, in float32, float64 and int32; how long after
     another a launch begins that needs it; how long an element of memory takes to arrive; and how
     long an atomic addition to an element waits for another.  On GPUs also the rate of float16, and
-    that at which local memory is read.  What else there is, the driver states.  That takes a few
-    seconds, in which nothing else should run.
+    that at which local memory is read; on processors, the rate at which arrays in the cache are
+    copied.  What else there is, the driver states.  That takes a few seconds, in which nothing else
+    should run.
 
     The numbers are kept on disk, by device, driver and compiler: see ``polygen cache``.  Of
     processes that ask at the same time, one measures.
@@ -57,7 +59,7 @@ def measure_limits(device: Any = None, refresh: bool = False) -> Limits:
     >>> print(pg.roofline(knl, limits, {"n": 10**8}, measured=0.012))  # doctest: +SKIP
     """
     found = measured_device(device)
-    name = disk.key_of("limits", found.identity)
+    name = disk.key_of("limits 2", found.identity)
 
     def measure() -> bytes:
         with unheard():  # by profiles, for which calls take longer
@@ -79,15 +81,16 @@ class _Measuring:
         """Return all limits."""
         measured = replace(
             self._device.stated,
-            bytes_per_second=self._copied(),
+            bytes_per_second=self._copied(self._device.copied_bytes),
             operations_per_second={dtype: self._rate(dtype) for dtype in _TYPES[self._kind]},
             launch_seconds=self._launch(),
             latency_seconds=self._latency(),
             atomic_seconds=self._atomic(),
         )
         if self._kind == "gpu":
-            measured = replace(measured, local_bytes_per_second=self._local())
-        return measured
+            return replace(measured, local_bytes_per_second=self._local())
+        near = self._device.stated.cache_bytes // _PART
+        return replace(measured, cache_bytes_per_second=self._copied(near))
 
     def _seconds(self, kernel: Kernel, args: Mapping[str, Any]) -> float:
         """Return how long a call takes at least, with arrays that are on the device."""
@@ -105,10 +108,10 @@ class _Measuring:
                 found.append(taken / count)
         return min(found)
 
-    def _copied(self) -> float:
-        """Return how many bytes are read and written in a second."""
+    def _copied(self, size: int) -> float:
+        """Return how many bytes are read and written in a second, in arrays of so many bytes."""
         chunk = kernels.CHUNK
-        n = max(1, self._device.copied_bytes // 8 // chunk) * chunk
+        n = max(1, size // 8 // chunk) * chunk
         # Of pages that were never written, there is one for all.
         a, b = np.full(n, 1, np.float32), np.full(n, 2, np.float32)
         return 8 * n / self._seconds(kernels.copying(self._kind), {"a": a, "b": b})

@@ -1,0 +1,140 @@
+"""The model of schedules beside measured times: each kernel's forecast, and how long it takes.
+
+    python -m benchmarks.model_checked c cuda              # what there is of both
+    python -m benchmarks.model_checked c --save DIR/x.json # and keeps what was found
+
+Kernels are those of cpu_kernels.py, cuda_streaming.py and cuda_product.py, with their recipes:
+the model, and not the choice of steps, is what is looked at.  It is calibrated by `measure_limits`.
+Times are the least of some calls, with data that is in the caches if it fits.  Start it with one
+thread a core: OMP_PROC_BIND=close OMP_PLACES=cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import polygen as pg
+from polygen.inspection.compare.random_arguments import sizes_in
+
+SECONDS, CALLS = 1.0, 5  # of measuring each kernel: at least
+GOAL = 1.5  # times what was predicted, or its inverse
+Case: TypeAlias = tuple[str, pg.Kernel, Mapping[str, Any], Callable[[], float]]
+
+
+def cpu_cases() -> Iterator[Case]:
+    """Yield the kernels of cpu_kernels.py, with their arguments and what measures them."""
+    from benchmarks.cpu import data, with_polygen  # noqa: PLC0415  (not where there is CUDA alone)
+
+    found: list[tuple[pg.Kernel, dict[str, Any]]] = []
+
+    def caught(knl: pg.Kernel, d: data.Data, names: str, results: str = "out") -> data.Run:
+        found.append((knl, {name: d[name] for name in names.split()}))
+        return lambda: results
+
+    with_polygen._calling = caught
+    for name in data.KERNELS:
+        if hasattr(with_polygen, name):
+            getattr(with_polygen, name)(data.arguments(name))
+            knl, given = found.pop()
+            yield name, knl.copy(target="c"), given, partial(least, knl, given)
+
+
+def least(knl: pg.Kernel, given: Mapping[str, Any]) -> float:
+    """Return the least time of a call in C."""
+    run, times = knl.executor("c"), list[float]()
+    run(**given)
+    until = time.perf_counter() + SECONDS
+    while len(times) < CALLS or time.perf_counter() < until:
+        begin = time.perf_counter()
+        run(**given)
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def cuda_cases() -> Iterator[Case]:
+    """Yield the kernels of cuda_streaming.py and cuda_product.py."""
+    from benchmarks import cuda_product, on_device, streaming  # noqa: PLC0415
+
+    device = on_device.Cuda()
+
+    def case(name: str, knl: pg.Kernel, given: Mapping[str, Any]) -> Case:
+        def run() -> Any:
+            return device.call(knl, **given)
+
+        return name, knl.copy(target="cuda"), given, lambda: device.milliseconds(run) / 1e3
+
+    def streams() -> Iterator[streaming.Case]:
+        yield from streaming.streams(device, streaming.N)
+        yield streaming.plate(device, streaming.SIDE)
+        yield streaming.block(device, streaming.EDGE)
+        yield streaming.transposition(device, streaming.SIDE)
+
+    for one in streams():
+        yield case(one.name, one.kernel, one.given)
+    shapes = {"float32": cuda_product.SINGLE, "float64": cuda_product.DOUBLE}
+    for dtype, shape in shapes.items():
+        for n in (2048, 4096):
+            knl = cuda_product.FAST.recipe(dtype, shape, n=n, m=n, l=n)
+            arrays = {name: device.random((n, n), dtype) for name in "abc"}
+            yield case(f"product {dtype} {n}", knl, arrays)
+
+
+CASES = {"c": cpu_cases, "cuda": cuda_cases}
+
+
+def forecast(knl: pg.Kernel, given: Mapping[str, Any], limits: pg.Limits) -> float | None:
+    """Return how long a call should take; None if data decides."""
+    types = {a.name: given[a.name] for a in knl.arguments if a.dtype is None and a.name in given}
+    typed = pg.add_dtypes(
+        knl, {n: getattr(v, "dtype", np.dtype(type(v))) for n, v in types.items()}
+    )
+    typed = pg.infer_unknown_types(typed, expect_completion=True)
+    shapes = {
+        n: np.empty(v.shape, "b") if hasattr(v, "shape") and v.shape else v
+        for n, v in given.items()
+    }
+    return pg.explain(typed, limits, sizes=sizes_in(typed, shapes)).forecast
+
+
+def check(target: str) -> list[dict[str, Any]]:
+    """Print a line for each kernel of a target, and return what was found."""
+    limits, rows = pg.measure_limits(target, refresh=True), list[dict[str, Any]]()
+    print(f"{target}: {limits}\n{'':20}  forecast  measured   ratio")
+    for name, knl, given, measure in CASES[target]():
+        predicted, measured = forecast(knl, given, limits), measure()
+        rows.append({"name": name, "predicted": predicted, "measured": measured})
+        if predicted is None:
+            print(f"{name:20}         ? {measured * 1e3:9.3f}", flush=True)
+        else:
+            shown = f"{predicted * 1e3:9.3f} {measured * 1e3:9.3f} {measured / predicted:7.2f}"
+            print(f"{name:20} {shown}", flush=True)
+    known = [row for row in rows if row["predicted"] is not None]
+    near = [r for r in known if 1 / GOAL <= r["measured"] / r["predicted"] <= GOAL]
+    print(f"within {GOAL}: {len(near)} of {len(known)}; {len(rows) - len(known)} depend on data\n")
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("targets", nargs="+", choices=CASES)
+    parser.add_argument("--save", type=Path, help="where to keep what was found, as JSON")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found = {target: check(target) for target in given.targets}
+    if given.save:
+        told = {"threads": os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0))}
+        given.save.write_text(json.dumps({**told, "found": found}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
