@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import SupportsIndex
 
+from polygen.errors import NoLoopNest
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.shown_numbers import shown_time
 from polygen.ir.choices import Choice
@@ -87,6 +88,7 @@ class Explanation:
         title = facts_of(self.target).title
         yield f"kernel '{self.name}', {title}" + (f", {sizes}" if sizes else "")
         yield f"least time: {shown_time(self.seconds)}"
+        yield f"forecast: {shown_time(self.forecast)}"
         for nest in self.nests:
             yield str(nest)
         for title, choices in (("done", self.taken), ("not done", self.left)):
@@ -111,7 +113,9 @@ def explain(
     """Explain the schedule of a kernel: nest by nest, what binds it, and what was chosen.
 
     For each outermost nest: its loops with their tags, how many bytes it has to move and how many
-    operations it takes, and the least time that this takes.  Then what `optimize` did, and what it
+    operations it takes, and the least time that this takes.  The forecast is the time that the
+    kernel should take as it is scheduled, called again and again: with what caches keep, threads
+    that are begun, divisions and functions.  Then what `optimize` did, and what it
     did not do, each with its reason; with ``tune``, what it measured.  Of a kernel that was
     scheduled by hand there are the nests alone.
 
@@ -130,6 +134,7 @@ def explain(
     >>> print(pg.explain(fast, limits, sizes={"n": 10**6}))
     kernel 'line', C with OpenMP, n = 1000000
     least time: 800 us
+    forecast: 1 ms
     i (g.0): insn
         16000000 bytes, 2000000 operations: 800 us, bound by memory
     done:
@@ -142,7 +147,7 @@ def explain(
     request = request_for(typed, limits, sizes or {}, tune=False)
     decided = [choice for choice in kernel.choices if choice.seconds is None]
     shown = {name: request.sizes[name] for name in kernel.parameters if name in request.sizes}
-    nests = nests_of(_in_loops(typed))
+    nests = _nests(typed)
     bounds = [bound_of(typed, nest.ids, request.limits, shown) for nest in nests]
     forecasts = forecasts_of(typed, nests, request.limits, shown)
     return Explanation(
@@ -163,6 +168,14 @@ def _explained(
     tags: Mapping[str, InameTag] = kernel.tags
     shown = [(iname, str(tags[iname]) if iname in tags else "") for iname in dict.fromkeys(loops)]
     return ExplainedNest(nest.ids, tuple(shown), bound, forecast)
+
+
+def _nests(kernel: Kernel) -> list[Nest]:
+    """Return the nests of a kernel, with loops for its axes if there is an order of these."""
+    try:
+        return nests_of(_in_loops(kernel))
+    except NoLoopNest:  # each item has several on an axis, of copies ahead of loops, say
+        return nests_of(kernel)
 
 
 def _in_loops(kernel: Kernel) -> Kernel:

@@ -20,13 +20,15 @@ from polygen.inspection.counts.access_footprints import footprint_bytes_in
 from polygen.inspection.counts.count_keys import CountGranularity
 from polygen.inspection.counts.op_map import get_op_map
 from polygen.inspection.devices.limits import Limits
+from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import dtype_name
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.target_facts import facts_of
 from polygen.schedules.nests import Extents, Nest
 
-_NEAR = 1 << 19  # bytes of the cache that a core has for itself
+_REACHED = 0.8  # of peaks, by code that does other things, too
+_COPY = 1.5  # bytes that a copy moves for each one that it reads or writes: see `_Case.claimed`
 # Operations that take as long as one of a function, in vectors where compilers have these.
 _COSTS = {"div": 12.0, "func:sqrt": 16.0, "func:min": 1.0, "func:max": 1.0, "func:fabs": 1.0}
 _FUNCTION = 60.0  # of others: exp, log, sin
@@ -71,10 +73,39 @@ class _Case:
         """Tell whether threads or work items share a loop."""
         return is_parallel(self.tagged.tags.get(iname))
 
+    @property
+    def reached(self) -> float:
+        """The share of peaks that kernels reach."""
+        return 1.0 if self.on_grid else _REACHED
+
     def moved(self, ids: Sequence[str], around: Sequence[str]) -> float:
         """Return how many bytes instructions touch, in each iteration of what is around anew."""
         own = frozenset(ids).intersection(self.kernel.instructions_by_id)
         return float(footprint_bytes_in(self.kernel, own, frozenset(around)).at(self.sizes))
+
+    def claimed(self, ids: Sequence[str]) -> float:
+        """Return what processors move for instructions, in terms of what a copy moves.
+
+        A line of memory that is only written is read before: three transfers for a copy, which is
+        what rates were measured by, and for ``a[i] += b[i]`` as well.
+        """
+        if self.on_grid:
+            return 1.0
+        found: list[float] = []
+        for insn in self.kernel.assignments:
+            written = self.arrays.intersection(insn.written_names)
+            read = self.arrays.intersection(insn.read_names)
+            if insn.id in ids and (read or written):
+                count = len(read) + len(written)
+                found.append((count + len(written - read)) / count / _COPY)
+        return sum(found) / len(found) if found else 1.0
+
+    @property
+    def arrays(self) -> frozenset[str]:
+        """The arrays in memory that all threads share."""
+        known = self.kernel.variables
+        shared = AddressSpace.GLOBAL
+        return frozenset([n for n in known if self.kernel.address_space(n) is shared])
 
 
 def forecasts_of(
@@ -92,7 +123,7 @@ def forecasts_of(
     case = _Case(typed, kernel, limits, sizes, Extents(kernel, sizes))
     try:
         whole = case.moved([name for nest in nests for name in nest.ids], ())
-        is_warm = whole <= limits.cache_bytes
+        is_warm = limits.cache_bytes_per_second is not None and whole <= limits.cache_bytes
     except UserError:
         is_warm = False
     found: list[Forecast | None] = []
@@ -108,11 +139,12 @@ def _forecast(case: _Case, nest: Nest, *, is_warm: bool) -> Forecast:
     limits = case.limits
     starts = _starts(case, nest, 1)
     times = {"arithmetic": _computing(case, nest), "starting": starts * limits.launch_seconds}
+    share = case.claimed(nest.ids) / case.reached
     if not is_warm:
         far = _traffic(case, nest, (), limits.cache_bytes)
-        times["memory"] = far / limits.bytes_per_second
+        times["memory"] = far * share / limits.bytes_per_second
     if (rate := limits.cache_bytes_per_second) is not None:
-        times["cache"] = _traffic(case, nest, (), _NEAR) / rate
+        times["cache"] = _traffic(case, nest, (), limits.local_bytes) * share / rate
     by = max(times, key=lambda name: times[name])
     together = times[by] if by == "starting" else times[by] + times["starting"]
     return Forecast(together, by)
@@ -145,7 +177,7 @@ def _computing(case: _Case, nest: Nest) -> float:
     for key, count in done.group_by("dtype", "name").items():
         rate = case.limits.rate_of(dtype_name(key.dtype))
         if rate is not None:
-            total += count.at(case.sizes) * _cost(key.name or "") / rate
+            total += count.at(case.sizes) * _cost(key.name or "") / rate / case.reached
     is_alone = not case.on_grid and not any(map(case.is_shared, nest.inames))
     return total * (case.limits.compute_units or 1) if is_alone else total
 

@@ -32,7 +32,8 @@ class Limits:
         items_per_unit: how many work items one of these holds at once.
         items_per_group: how many work items a group may have.
         cluster_groups: how many groups of CUDA's may be one cluster, and share local memory.
-        local_bytes: how much local memory a group may have, in bytes.
+        local_bytes: how much local memory a group may have, in bytes; of processors, the
+            second-level cache of a core.
         cache_bytes: how much of global memory the cache that all units share may hold.
         latency_seconds: from when an element of global memory is asked for to when it is there.
         launch_seconds: from the end of a launch to the beginning of the next one.
