@@ -1,19 +1,19 @@
 """The model of schedules beside measured times: each kernel's forecast, and how long it takes.
 
-    python -m benchmarks.model_checked c cuda              # what there is of both
-    python -m benchmarks.model_checked c --save DIR/x.json # and keeps what was found
+    python -m benchmarks.model_checked c cuda --save docs/images/model_checked.json
+    OMP_NUM_THREADS=1 python -m benchmarks.model_checked c --save docs/images/model_checked.json
+    python docs/images/make_model_checked.py
 
 Kernels are those of cpu_kernels.py, cuda_streaming.py and cuda_product.py, with their recipes:
 the model, and not the choice of steps, is what is looked at.  It is calibrated by `measure_limits`.
-Times are the least of some calls, with data that is in the caches if it fits.  Start it with one
-thread a core: OMP_PROC_BIND=close OMP_PLACES=cores.
+Times are the least of some calls, with data that is in the caches if it fits.  Start it with threads
+that stay where they are: OMP_PROC_BIND=close OMP_PLACES=cores.  Each run adds to the file.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -106,10 +106,11 @@ def forecast(knl: pg.Kernel, given: Mapping[str, Any], limits: pg.Limits) -> flo
     return pg.explain(typed, limits, sizes=sizes_in(typed, shapes)).forecast
 
 
-def check(target: str) -> list[dict[str, Any]]:
-    """Print a line for each kernel of a target, and return what was found."""
+def check(target: str) -> tuple[str, list[dict[str, Any]]]:
+    """Print a line for each kernel of a target; return where that was, and what was found."""
     limits, rows = pg.measure_limits(target, refresh=True), list[dict[str, Any]]()
-    print(f"{target}: {limits}\n{'':20}  forecast  measured   ratio")
+    where = f"C, {limits.compute_units} threads" if target == "c" else "CUDA"
+    print(f"{where}: {limits}\n{'':20}  forecast  measured   ratio")
     for name, knl, given, measure in CASES[target]():
         predicted, measured = forecast(knl, given, limits), measure()
         rows.append({"name": name, "predicted": predicted, "measured": measured})
@@ -121,7 +122,7 @@ def check(target: str) -> list[dict[str, Any]]:
     known = [row for row in rows if row["predicted"] is not None]
     near = [r for r in known if 1 / GOAL <= r["measured"] / r["predicted"] <= GOAL]
     print(f"within {GOAL}: {len(near)} of {len(known)}; {len(rows) - len(known)} depend on data\n")
-    return rows
+    return where, rows
 
 
 def main() -> None:
@@ -130,10 +131,10 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="where to keep what was found, as JSON")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    found = {target: check(target) for target in given.targets}
+    found = dict(map(check, given.targets))
     if given.save:
-        told = {"threads": os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0))}
-        given.save.write_text(json.dumps({**told, "found": found}, indent=1) + "\n")
+        before = json.loads(given.save.read_text()) if given.save.exists() else {}
+        given.save.write_text(json.dumps({**before, **found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
