@@ -5,9 +5,9 @@
     python docs/images/make_model_checked.py
 
 Kernels are those of cpu_kernels.py, cuda_streaming.py and cuda_product.py, with their recipes:
-the model, and not the choice of steps, is what is looked at.  It is calibrated by `measure_limits`.
-Times are the least of some calls, with data that is in the caches if it fits.  Start it with threads
-that stay where they are: OMP_PROC_BIND=close OMP_PLACES=cores.  Each run adds to the file.
+the model, and not the choice of steps, is what is looked at.  `measure_limits` calibrates it.
+Times are the least of some calls, with data that is in the caches if it fits.  Start it with
+threads that stay where they are: OMP_PROC_BIND=close OMP_PLACES=cores.  Each run adds to the file.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Needs matplotlib.
 """
 
 import json
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ GOAL = 1.5  # times what was predicted, or its inverse
 def main() -> None:
     """Draw measured times over forecasts, and print the table."""
     found: dict[str, Any] = json.loads((HERE / "model_checked.json").read_text())
-    plt.rcParams["svg.hashsalt"] = "polygen"  # the same file each time
+    plt.rcParams.update({"svg.hashsalt": "polygen", "svg.fonttype": "none"})
     figure, axes = plt.subplots(figsize=(7, 5.5))
     ends = []
     for (where, rows), mark in zip(found.items(), MARKS, strict=False):
@@ -33,12 +34,13 @@ def main() -> None:
                 "depends on data" if row["predicted"] is None else f"{1e3 * row['predicted']:.3g}"
             )
             ratio = "" if row["predicted"] is None else f"{row['measured'] / row['predicted']:.2f}"
-            print(f"| {where} | {row['name']} | {shown} | {1e3 * row['measured']:.3g} | {ratio} |")
-    line = [min(ends) / 2, max(ends) * 2]
-    axes.plot(line, line, color="black", linewidth=1)
+            line = f"| {where} | {row['name']} | {shown} | {1e3 * row['measured']:.3g} | {ratio} |"
+            sys.stdout.write(f"{line}\n")
+    span = [min(ends) / 2, max(ends) * 2]
+    axes.plot(span, span, color="black", linewidth=1)
     for factor in (GOAL, 1 / GOAL):
-        axes.plot(line, [factor * end for end in line], ":", color="gray", linewidth=1)
-    axes.set(xscale="log", yscale="log", xlim=line, ylim=line)
+        axes.plot(span, [factor * end for end in span], ":", color="gray", linewidth=1)
+    axes.set(xscale="log", yscale="log", xlim=span, ylim=span)
     axes.set_xlabel("forecast, ms")
     axes.set_ylabel("measured, ms")
     axes.legend(title=f"dotted: {GOAL} times")
@@ -46,4 +48,5 @@ def main() -> None:
     figure.savefig(HERE / "model_checked.svg", metadata={"Date": None})
 
 
-main()
+if __name__ == "__main__":
+    main()
