@@ -17,9 +17,10 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -27,6 +28,7 @@ import polygen as pg
 from polygen.inspection.compare.random_arguments import sizes_in
 
 SECONDS, CALLS = 1.0, 5  # of measuring each kernel: at least
+TIMES = 4  # that limits are measured
 GOAL = 1.5  # times what was predicted, or its inverse
 Case: TypeAlias = tuple[str, pg.Kernel, Mapping[str, Any], Callable[[], float]]
 
@@ -106,9 +108,22 @@ def forecast(knl: pg.Kernel, given: Mapping[str, Any], limits: pg.Limits) -> flo
     return pg.explain(typed, limits, sizes=sizes_in(typed, shapes)).forecast
 
 
+def best_limits(target: str) -> pg.Limits:
+    """Return the limits with the best rates of some measurements: others use the machine, too."""
+    found = [pg.measure_limits(target, refresh=True) for _ in range(TIMES)]
+    rates = [dict(cast("Mapping[str, float]", one.operations_per_second)) for one in found]
+    return replace(
+        found[0],
+        bytes_per_second=max(one.bytes_per_second for one in found),
+        operations_per_second={name: max(r[name] for r in rates) for name in rates[0]},
+        cache_bytes_per_second=max(one.cache_bytes_per_second or 0 for one in found) or None,
+        launch_seconds=min(one.launch_seconds for one in found),
+    )
+
+
 def check(target: str) -> tuple[str, list[dict[str, Any]]]:
     """Print a line for each kernel of a target; return where that was, and what was found."""
-    limits, rows = pg.measure_limits(target, refresh=True), list[dict[str, Any]]()
+    limits, rows = best_limits(target), list[dict[str, Any]]()
     where = f"C, {limits.compute_units} threads" if target == "c" else "CUDA"
     print(f"{where}: {limits}\n{'':20}  forecast  measured   ratio")
     for name, knl, given, measure in CASES[target]():

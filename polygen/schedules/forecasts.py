@@ -23,7 +23,7 @@ from polygen.inspection.devices.limits import Limits
 from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import dtype_name
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import GroupTag, LocalTag
 from polygen.ir.target_facts import facts_of
 from polygen.schedules.nests import Extents, Nest
 
@@ -69,14 +69,14 @@ class _Case:
     def on_grid(self) -> bool:
         return facts_of(self.tagged.target).has_grid
 
-    def is_shared(self, iname: str) -> bool:
-        """Tell whether threads or work items share a loop."""
-        return is_parallel(self.tagged.tags.get(iname))
-
     @property
     def reached(self) -> float:
         """The share of peaks that kernels reach."""
         return 1.0 if self.on_grid else _REACHED
+
+    def is_shared(self, iname: str) -> bool:
+        """Tell whether threads or work items share a loop."""
+        return isinstance(self.tagged.tags.get(iname), GroupTag | LocalTag)
 
     def moved(self, ids: Sequence[str], around: Sequence[str]) -> float:
         """Return how many bytes instructions touch, in each iteration of what is around anew."""
@@ -145,9 +145,9 @@ def _forecast(case: _Case, nest: Nest, *, is_warm: bool) -> Forecast:
         times["memory"] = far * share / limits.bytes_per_second
     if (rate := limits.cache_bytes_per_second) is not None:
         times["cache"] = _traffic(case, nest, (), limits.local_bytes) * share / rate
+    working = max(seconds for name, seconds in times.items() if name != "starting")
     by = max(times, key=lambda name: times[name])
-    together = times[by] if by == "starting" else times[by] + times["starting"]
-    return Forecast(together, by)
+    return Forecast(working + times["starting"], by)
 
 
 def _traffic(case: _Case, nest: Nest, around: tuple[str, ...], room: float) -> float:
@@ -178,8 +178,15 @@ def _computing(case: _Case, nest: Nest) -> float:
         rate = case.limits.rate_of(dtype_name(key.dtype))
         if rate is not None:
             total += count.at(case.sizes) * _cost(key.name or "") / rate / case.reached
-    is_alone = not case.on_grid and not any(map(case.is_shared, nest.inames))
-    return total * (case.limits.compute_units or 1) if is_alone else total
+    return total if case.on_grid else total * _idle(case, nest)
+
+
+def _idle(case: _Case, nest: Nest) -> float:
+    """Return how much longer it takes than if all threads had the same to do all the time."""
+    units = case.limits.compute_units or 1
+    shared = [iname for iname in nest.inames if case.is_shared(iname)]
+    count = max(1, case.extents.instances(shared))
+    return -(-count // units) * units / count
 
 
 def _cost(name: str) -> float:
