@@ -124,7 +124,8 @@ def best_limits(target: str) -> pg.Limits:
 def check(target: str) -> tuple[str, list[dict[str, Any]]]:
     """Print a line for each kernel of a target; return where that was, and what was found."""
     limits, rows = best_limits(target), list[dict[str, Any]]()
-    where = f"C, {limits.compute_units} threads" if target == "c" else "CUDA"
+    count = limits.compute_units
+    where = f"C, {count} thread{'s' * (count != 1)}" if target == "c" else "CUDA"
     print(f"{where}: {limits}\n{'':20}  forecast  measured   ratio")
     for name, knl, given, measure in CASES[target]():
         predicted, measured = forecast(knl, given, limits), measure()

@@ -144,7 +144,8 @@ def _forecast(case: _Case, nest: Nest, *, is_warm: bool) -> Forecast:
         far = _traffic(case, nest, (), limits.cache_bytes)
         times["memory"] = far * share / limits.bytes_per_second
     if (rate := limits.cache_bytes_per_second) is not None:
-        times["cache"] = _traffic(case, nest, (), limits.local_bytes) * share / rate
+        near = _traffic(case, nest, (), limits.local_bytes) * _idle(case, nest)
+        times["cache"] = near * share / rate
     working = max(seconds for name, seconds in times.items() if name != "starting")
     by = max(times, key=lambda name: times[name])
     return Forecast(working + times["starting"], by)
@@ -178,11 +179,13 @@ def _computing(case: _Case, nest: Nest) -> float:
         rate = case.limits.rate_of(dtype_name(key.dtype))
         if rate is not None:
             total += count.at(case.sizes) * _cost(key.name or "") / rate / case.reached
-    return total if case.on_grid else total * _idle(case, nest)
+    return total * _idle(case, nest)
 
 
 def _idle(case: _Case, nest: Nest) -> float:
     """Return how much longer it takes than if all threads had the same to do all the time."""
+    if case.on_grid:
+        return 1.0
     units = case.limits.compute_units or 1
     shared = [iname for iname in nest.inames if case.is_shared(iname)]
     count = max(1, case.extents.instances(shared))

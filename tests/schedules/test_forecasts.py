@@ -38,7 +38,8 @@ def copy() -> Kernel:
 
 
 def test_what_is_larger_than_caches_comes_from_memory() -> None:
-    for n, rate, by in ((10**6, 1e10, "memory"), (10**5, 1e11, "cache")):
+    one = 1e11 / 4  # for one of four threads
+    for n, rate, by in ((10**6, 1e10, "memory"), (10**5, one, "cache")):
         assert forecast(copy(), n=n) == pytest.approx(16 * n / rate / REACHED)
         assert bound_by(copy(), n=n) == [by]
 
@@ -88,7 +89,7 @@ def test_threads_that_start_often() -> None:
     assert bound_by(sweeps(), n=n, T=steps) == ["starting"]
 
 
-@pytest.mark.parametrize(("n", "rate", "by"), [(500, 1e11, "cache"), (2000, 1e10, "memory")])
+@pytest.mark.parametrize(("n", "rate", "by"), [(500, 1e11 / 4, "cache"), (2000, 1e10, "memory")])
 def test_what_each_row_needs_again(n: int, rate: float, by: str) -> None:
     """All of b, for each row: 2 MB are in the cache but not near, 32 MB in neither."""
     knl = kernel(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from polygen.errors import InvalidArgument, NoDevice, OutOfMemory
 from polygen.ir.kernel import Kernel
 from polygen.schedules import processors, threads
 from polygen.schedules.plan import Plan
+from tests.random_kernels.check import check_compiled, make_case
 from tests.schedules.test_optimize import LIMITS, kernel
 
 Measured = Callable[[Callable[[Kernel], float]], list[Kernel]]
@@ -196,6 +198,31 @@ def test_steps_as_data(measured: Measured) -> None:
     measured(lambda knl: 0.5 if shared(knl) == "i" else 1.0)
     steps = pg.propose(turned(), LIMITS, sizes={"n": 1000}, tune=True)
     assert pg.apply(turned(), json.loads(json.dumps(steps))) == tuned(turned(), n=1000)
+
+
+@pytest.mark.more
+@pytest.mark.filterwarnings("ignore::polygen.errors.PolygenWarning")
+@pytest.mark.parametrize(
+    "answers", [lambda labels: labels[-1], lambda labels: labels[len(labels) // 2]]
+)
+def test_other_answers_compute_the_same(
+    answers: Callable[[Sequence[str]], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is picked, results of random kernels stay as they are."""
+    cases = [make_case(seed, target="c") for seed in range(56_000, 56_040)]
+    asked: list[str] = []
+
+    def pick(plan: Plan, about: str, labels: Sequence[str], weight: float = 1) -> int:
+        asked.append(about)
+        return list(labels).index(answers(labels))
+
+    monkeypatch.setattr(Plan, "pick", pick)
+    new = [
+        replace(case, changed=pg.optimize(case.changed.copy(target="c"), sizes={"n": 2000}))
+        for case in cases
+    ]
+    assert len(asked) > len(cases)
+    assert check_compiled(new, "c", monkeypatch) >= check_compiled(cases, "c", monkeypatch)
 
 
 # --- what cannot be measured
