@@ -18,6 +18,8 @@ _COMMANDS = {
     "check": "polygen.cli.check:add_command",
     "diff": "polygen.cli.diff:add_command",
     "equiv": "polygen.cli.equiv:add_command",
+    "optimize": "polygen.cli.optimize:add_command",
+    "tune": "polygen.cli.tune:add_command",
     "emit": "polygen.cli.emit:add_command",
     "build": "polygen.cli.build:add_command",
     "cache": "polygen.cli.cache:add_command",
@@ -62,7 +64,7 @@ def _parser(command: Sequence[str]) -> argparse.ArgumentParser:
     """Return a parser that knows a command; all of them, if it is none."""
     parser = argparse.ArgumentParser(
         prog="polygen",
-        description="Kernels as text: shown, checked, compared; and what is kept on disk.",
+        description="Kernels as text: shown, checked, compared, scheduled. What is kept on disk.",
         epilog="KERNEL is a file with the text of a kernel, as print(kernel) writes it or in the "
         "short form; - is the standard input. docs/reference/command_line.md has examples.",
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import polygen as pg
 from polygen.cli.failures import FINE
-from polygen.cli.texts import Whole, add_kernel, entry, read
+from polygen.cli.texts import Whole, add_kernel, entry, for_target, read
 from polygen.ir.kernel import Kernel
 from polygen.ir.options import TARGET_NAMES
 
@@ -38,8 +38,8 @@ def add_command(commands: Any) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Print a kernel."""
     whole = read(chosen.kernel, chosen.transform)
-    if chosen.target and isinstance(whole, Kernel):
-        whole = whole.copy(target=chosen.target)
+    if isinstance(whole, Kernel):
+        whole = for_target(whole, chosen.target)
     sys.stdout.write(_text(whole, chosen.form, chosen.target).rstrip("\n") + "\n")
     return FINE
 

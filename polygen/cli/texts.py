@@ -119,6 +119,14 @@ def entry(whole: Whole) -> Kernel:
     return whole if isinstance(whole, Kernel) else whole.default_entrypoint
 
 
+def for_target(kernel: Kernel, target: str | None) -> Kernel:
+    """Return a kernel, and what its history starts from, with a target; as it is for None."""
+    if target is None:
+        return kernel
+    original = kernel.original and kernel.original.copy(target=target)
+    return kernel.copy(target=target, original=original)
+
+
 def read_two(first: str, second: str | None, script: str | None) -> tuple[Whole, Whole]:
     """Return two kernels, or programs, that are to be compared.
 

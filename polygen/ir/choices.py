@@ -14,12 +14,14 @@ class Choice:
         what: what was to be done, as "threads along 'i'".
         why: the numbers that it rests on, or what forbids it.
         is_taken: whether it was done.
+        seconds: how long a call of the kernel takes that has it; None if that was not measured.
     """
 
     ids: tuple[str, ...]
     what: str
     why: str
     is_taken: bool
+    seconds: float | None = None
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}"

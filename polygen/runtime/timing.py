@@ -56,7 +56,9 @@ def resident(executor: Executor, args: Mapping[str, Any]) -> Resident:
     return Resident(started({**args, **arrays}), copy_back)
 
 
-def seconds_of(executor: Executor, new_args: Callable[[], Mapping[str, Any]]) -> float:
+def seconds_of(
+    executor: Executor, new_args: Callable[[], Mapping[str, Any]], enough: float = _ENOUGH
+) -> float:
     """Return how long a call takes at least, in seconds.
 
     Calls follow each other, and the last is waited for.  Where a kernel reads what it writes, each
@@ -65,6 +67,7 @@ def seconds_of(executor: Executor, new_args: Callable[[], Mapping[str, Any]]) ->
     Parameters:
         executor: what is called.
         new_args: makes arguments, the same numbers each time.
+        enough: seconds after which no further batch is begun.
     """
     kernel = executor.kernel
     drifts = any(must_be_passed(kernel, name) for name in written_arrays(kernel))
@@ -76,7 +79,7 @@ def seconds_of(executor: Executor, new_args: Callable[[], Mapping[str, Any]]) ->
         least = min(least, _time(call, count))
         if not drifts:
             count = min(max(int(_BATCH / least), 1), _MOST_CALLS)
-        if time.perf_counter() - begin > _ENOUGH:
+        if time.perf_counter() - begin > enough:
             break
     return least
 

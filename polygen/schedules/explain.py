@@ -6,18 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import SupportsIndex
 
+from polygen.errors import NoLoopNest
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.shown_numbers import shown_time
 from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.ir.tags import InameTag, is_parallel
+from polygen.ir.tags import GroupTag, InameTag, LocalTag
 from polygen.ir.target_facts import facts_of
 from polygen.runtime.devices import default_target
 from polygen.schedules.bounds import Bound, bound_of
+from polygen.schedules.forecasts import Forecast, forecasts_of
 from polygen.schedules.guessed_types import with_types
 from polygen.schedules.nests import Nest, nests_of
 from polygen.schedules.schedule import request_for
+
+_TAKEN = {False: "", True: " (taken)"}
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,13 @@ class ExplainedNest:
         ids: its instructions.
         loops: its loops, outermost first, with the tags that they have.
         bound: the least time that it takes on the device; None if that cannot be counted.
+        forecast: the time that it should take, as it is scheduled; None if that cannot be counted.
     """
 
     ids: tuple[str, ...]
     loops: tuple[tuple[str, str], ...]
     bound: Bound | None
+    forecast: Forecast | None = None
 
     def __str__(self) -> str:
         loops = ", ".join(f"{iname} ({tag})" if tag else iname for iname, tag in self.loops)
@@ -51,6 +57,7 @@ class Explanation:
         nests: the outermost loop nests, in order.
         taken: what `optimize` decided to do, with the reasons.
         left: what it decided not to do, with the reasons.
+        measured: the schedules that were measured, the fastest first; nothing without ``tune``.
     """
 
     name: str
@@ -59,12 +66,19 @@ class Explanation:
     nests: tuple[ExplainedNest, ...]
     taken: tuple[Choice, ...]
     left: tuple[Choice, ...]
+    measured: tuple[Choice, ...] = ()
 
     @property
     def seconds(self) -> float | None:
         """The least time of all nests together; None if data decides what one of them does."""
         bounds = [nest.bound for nest in self.nests]
         return None if None in bounds else sum(bound.seconds for bound in bounds if bound)
+
+    @property
+    def forecast(self) -> float | None:
+        """The time of all nests, called again and again; None if data decides what one does."""
+        found = [nest.forecast for nest in self.nests]
+        return None if None in found else sum(each.seconds for each in found if each)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -74,6 +88,7 @@ class Explanation:
         title = facts_of(self.target).title
         yield f"kernel '{self.name}', {title}" + (f", {sizes}" if sizes else "")
         yield f"least time: {shown_time(self.seconds)}"
+        yield f"forecast: {shown_time(self.forecast)}"
         for nest in self.nests:
             yield str(nest)
         for title, choices in (("done", self.taken), ("not done", self.left)):
@@ -82,6 +97,10 @@ class Explanation:
             for choice in choices:
                 about = f"{', '.join(choice.ids)}: " if choice.ids else ""
                 yield f"    {about}{choice}"
+        if self.measured:
+            yield "measured:"
+        for choice in self.measured:
+            yield f"    {shown_time(choice.seconds)}: {choice.what}{_TAKEN[choice.is_taken]}"
 
 
 @public
@@ -94,9 +113,11 @@ def explain(
     """Explain the schedule of a kernel: nest by nest, what binds it, and what was chosen.
 
     For each outermost nest: its loops with their tags, how many bytes it has to move and how many
-    operations it takes, and the least time that this takes.  Then what `optimize` did, and what it
-    did not do, each with its reason.  Of a kernel that was scheduled by hand there are the nests
-    alone.
+    operations it takes, and the least time that this takes.  The forecast is the time that the
+    kernel should take as it is scheduled, called again and again: with what caches keep, threads
+    that are begun, divisions and functions.  Then what `optimize` did, and what it
+    did not do, each with its reason; with ``tune``, what it measured.  Of a kernel that was
+    scheduled by hand there are the nests alone.
 
     Parameters:
         kernel: the kernel, from `optimize` or not.
@@ -113,6 +134,7 @@ def explain(
     >>> print(pg.explain(fast, limits, sizes={"n": 10**6}))
     kernel 'line', C with OpenMP, n = 1000000
     least time: 800 us
+    forecast: 1 ms
     i (g.0): insn
         16000000 bytes, 2000000 operations: 800 us, bound by memory
     done:
@@ -123,31 +145,43 @@ def explain(
     target = kernel.target or default_target()
     typed = with_types(kernel.copy(target=target))
     request = request_for(typed, limits, sizes or {}, tune=False)
+    decided = [choice for choice in kernel.choices if choice.seconds is None]
     shown = {name: request.sizes[name] for name in kernel.parameters if name in request.sizes}
+    nests = _nests(typed)
+    bounds = [bound_of(typed, nest.ids, request.limits, shown) for nest in nests]
+    forecasts = forecasts_of(typed, nests, request.limits, shown)
     return Explanation(
         kernel.name,
         target,
         shown,
-        tuple(
-            [_explained(typed, nest, request.limits, shown) for nest in nests_of(_in_loops(typed))]
-        ),
-        tuple([choice for choice in kernel.choices if choice.is_taken]),
-        tuple([choice for choice in kernel.choices if not choice.is_taken]),
+        tuple([_explained(typed, *each) for each in zip(nests, bounds, forecasts, strict=True)]),
+        tuple([choice for choice in decided if choice.is_taken]),
+        tuple([choice for choice in decided if not choice.is_taken]),
+        tuple([choice for choice in kernel.choices if choice.seconds is not None]),
     )
 
 
 def _explained(
-    kernel: Kernel, nest: Nest, limits: Limits, sizes: Mapping[str, int]
+    kernel: Kernel, nest: Nest, bound: Bound | None, forecast: Forecast | None
 ) -> ExplainedNest:
     loops = (*nest.loops, *_inside(nest.inner))
     tags: Mapping[str, InameTag] = kernel.tags
     shown = [(iname, str(tags[iname]) if iname in tags else "") for iname in dict.fromkeys(loops)]
-    return ExplainedNest(nest.ids, tuple(shown), bound_of(kernel, nest.ids, limits, sizes))
+    return ExplainedNest(nest.ids, tuple(shown), bound, forecast)
+
+
+def _nests(kernel: Kernel) -> list[Nest]:
+    """Return the nests of a kernel, with loops for its axes if there is an order of these."""
+    try:
+        return nests_of(_in_loops(kernel))
+    except NoLoopNest:  # each item has several on an axis, of copies ahead of loops, say
+        return nests_of(kernel)
 
 
 def _in_loops(kernel: Kernel) -> Kernel:
     """Return the kernel with loops where it has axes, so that they show in nests."""
-    kept = {iname: tag for iname, tag in kernel.tags.items() if not is_parallel(tag)}
+    axes = (GroupTag, LocalTag)
+    kept = {iname: tag for iname, tag in kernel.tags.items() if not isinstance(tag, axes)}
     return kernel.copy(tags=kept)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from polygen.ir.empty import NO_NAMES
@@ -17,12 +18,16 @@ from polygen.schedules.transpositions import transposed_in_tiles
 from polygen.schedules.waves import in_waves
 from polygen.schedules.work_items import nests_to_work_items
 from polygen.tuning.launch_plan import with_launches
-from polygen.tuning.optimize_reductions import optimize_reductions
+from polygen.tuning.model import Choice as Shape
+from polygen.tuning.optimize_reductions import shared_reductions
 from polygen.tuning.spread import spread
 from polygen.tuning.substituted import substituted
 from polygen.tuning.time_steps import with_time_steps
 
 Stage: TypeAlias = Callable[[Plan], None]
+
+_ITEMS = 256, 128, 512, 64  # of a group: the usual number first, and those to measure
+_SHAPES = 8  # of groups: those that the model finds best, to measure
 
 
 def reductions_shared(plan: Plan) -> None:
@@ -34,10 +39,16 @@ def reductions_shared(plan: Plan) -> None:
             reducing,
             "groups of work items share reductions",
             "as many bytes are on their way as the bandwidth needs",
-            lambda knl: optimize_reductions(
-                knl, request.limits, sizes=request.sizes, tune=request.tune
+            lambda knl: shared_reductions(
+                knl, request.limits, request.sizes, partial(_picked, plan=plan)
             ),
         )
+
+
+def _picked(_: Kernel, ids: Sequence[str], best: Sequence[Shape], __: object, *, plan: Plan) -> int:
+    """Return which shape of groups a plan takes for some reductions."""
+    labels = [str(shape) for shape in best[:_SHAPES]]
+    return plan.pick(f"groups that share {', '.join(ids)}", labels)
 
 
 def values_substituted(plan: Plan) -> None:
@@ -69,12 +80,16 @@ def loops_on_axes(plan: Plan) -> None:
     """Give the other loops to axes of the grid."""
     if _is_mapped(plan):
         return
+    items = _ITEMS[plan.pick("work items of a group", list(map(str, _ITEMS)))]
     plan.take(
         [insn.id for insn in plan.kernel.instructions],
         "loops on axes of the grid",
         "neighbours in memory are work items side by side",
         lambda knl: spread(
-            knl, plan.request.units, lambda names, why: plan.leave((), f"{names} on axes", why)
+            knl,
+            plan.request.units,
+            lambda names, why: plan.leave((), f"{names} on axes", why),
+            threads=items,
         ),
     )
 

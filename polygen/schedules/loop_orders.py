@@ -36,10 +36,16 @@ def _has_order(kernel: Kernel, nest: Nest) -> bool:
 
 def _turn(plan: Plan, nest: Nest) -> None:
     kernel = plan.kernel
-    costs = _costs(kernel, nest, Extents(kernel, plan.request.sizes))
-    inner = min(reversed(nest.loops), key=lambda iname: costs[iname])
-    before = costs[nest.loops[-1]]
-    if costs[inner] > _GAIN * before:
+    extents = Extents(kernel, plan.request.sizes)
+    costs = _costs(kernel, nest, extents)
+    written = nest.loops[-1]
+    ranked = sorted(nest.loops, key=lambda iname: (costs[iname], -nest.loops.index(iname)))
+    before = costs[written]
+    if costs[ranked[0]] > _GAIN * before:
+        ranked = [written, *(iname for iname in ranked if iname != written)]
+    about = f"innermost loop of {', '.join(nest.ids)}"
+    inner = ranked[plan.pick(about, ranked, extents.work(nest))]
+    if inner == written:
         return
     busiest = max(nest.instructions, key=lambda insn: len(shared_uses(kernel.expanded, [insn.id])))
     runs = along_memory(kernel, busiest.id, nest.loops)
@@ -47,8 +53,7 @@ def _turn(plan: Plan, nest: Nest) -> None:
     plan.take(
         nest.ids,
         f"'{inner}' inside",
-        f"it touches {costs[inner]:.2g} lines of memory an iteration, '{nest.loops[-1]}' "
-        f"{before:.2g}",
+        f"it touches {costs[inner]:.2g} lines of memory an iteration, '{written}' {before:.2g}",
         lambda knl: prioritize_loops(knl, (*order, inner)),
     )
 

@@ -8,7 +8,7 @@ from typing import SupportsIndex
 from polygen.inspection.devices.limits import Limits
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.schedules.schedule import scheduled
+from polygen.schedules.schedule import BUDGET, scheduled
 
 
 @public
@@ -18,6 +18,7 @@ def optimize(
     *,
     sizes: Mapping[str, SupportsIndex] | None = None,
     tune: bool = False,
+    budget: float = BUDGET,
 ) -> Kernel:
     """Schedule a kernel for its target, without a step of yours.
 
@@ -45,8 +46,13 @@ def optimize(
             is none, those of an H200.
         sizes: what to expect of sizes that are not numbers; the result is right for all.  1024 if
             not given.
-        tune: measure candidates, where there are some, with random numbers.  What was found is kept
-            on disk.
+        tune: measure schedules around the model's choice: other orders of loops, other loops on
+            threads, tiles, groups, and the kernel as it is.  They run on the target's device, with
+            random numbers of these sizes.  `explain` shows the times.  What was found is kept on
+            disk, by kernel, sizes, device, driver, compiler and polygen's version.  A bar on a
+            terminal shows how it goes, if rich is installed.
+        budget: for how many seconds to look for a faster one, with `tune`; a call, or a
+            compilation, that has begun is waited for.
 
     Returns:
         The kernel, for the same target; an equal one, if there is nothing to gain.  It has code
@@ -54,6 +60,10 @@ def optimize(
 
     Raises:
         NoLoopNest, DependencyCycle: if the kernel has no order.
+        InvalidArgument: if `budget` is not a positive number.
+        NoDevice: if there is no device to measure on.
+        OutOfMemory: if arrays of these sizes are too large to measure with: they take more than a
+            quarter of the memory.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel(
@@ -69,4 +79,4 @@ def optimize(
     parallelizer and locality optimizer (PLDI 2008); Wolf, Lam, A data locality optimizing algorithm
     (PLDI 1991); S. Williams, A. Waterman, D. Patterson, Roofline (CACM 2009).
     """
-    return scheduled(kernel, limits, sizes or {}, tune=tune)
+    return scheduled(kernel, limits, sizes or {}, tune=tune, budget=budget)

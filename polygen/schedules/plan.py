@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from polygen.errors import NotOptimized, UserError
 from polygen.inspection.devices.limits import Limits
@@ -22,6 +22,8 @@ class Request:
         sizes: the value that each size is expected to have.
         on_grid: whether the target has a grid of work items.
         tune: whether candidates are measured.
+        picks: what to take where there are alternatives, by what they are about: the label of one.
+            Where nothing is said, the model's choice.
     """
 
     limits: Limits
@@ -29,6 +31,22 @@ class Request:
     sizes: Mapping[str, int]
     on_grid: bool
     tune: bool
+    picks: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class Question:
+    """Alternatives that a stage has.
+
+    Attributes:
+        about: what they are about, as "tiles of 'c'"; no other question of a kernel is called so.
+        labels: what tells them apart, the model's choice first.
+        weight: how much there is to gain: operations, say.
+    """
+
+    about: str
+    labels: tuple[str, ...]
+    weight: float
 
 
 class Plan:
@@ -39,6 +57,7 @@ class Plan:
         request: what is asked for.
         choices: what was decided, in order.
         settled: the ids of the instructions that later stages leave as they are.
+        questions: where stages had alternatives, in order.
     """
 
     def __init__(self, kernel: Kernel, request: Request) -> None:
@@ -46,6 +65,25 @@ class Plan:
         self.request = request
         self.choices: list[Choice] = []
         self.settled: set[str] = set()
+        self.questions: list[Question] = []
+
+    def pick(self, about: str, labels: Sequence[str], weight: float = 1) -> int:
+        """Return which of some alternatives to take: the first one, unless the request says else.
+
+        `optimize` with ``tune=True`` asks for a schedule with each of them, and measures it.  A
+        stage lists what is worth a look: few, which are all right, whether or not they are legal.
+
+            size = (32, 64, 16)[plan.pick(f"tiles of '{name}'", ("32", "64", "16"))]
+
+        Parameters:
+            about: what they are about, as "tiles of 'c'"; the same text each time it is asked.
+            labels: what tells them apart, the model's choice first.
+            weight: how much there is to gain, as operations: the heaviest are measured first.
+        """
+        if len(labels) > 1 and all(question.about != about for question in self.questions):
+            self.questions.append(Question(about, tuple(labels), weight))
+        wanted = self.request.picks.get(about)
+        return labels.index(wanted) if wanted in labels else 0
 
     def take(
         self, ids: Iterable[str], what: str, why: str, make: Callable[[Kernel], Kernel]

@@ -9,7 +9,7 @@ from polygen import transforms
 from polygen.inspection.devices.limits import Limits
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.public import public
-from polygen.schedules.schedule import scheduled
+from polygen.schedules.schedule import BUDGET, scheduled
 
 Proposal: TypeAlias = tuple[Any, dict[str, Any]]
 _PREFIX = f"{transforms.__name__}."
@@ -22,6 +22,7 @@ def propose(
     *,
     sizes: Mapping[str, SupportsIndex] | None = None,
     tune: bool = False,
+    budget: float = BUDGET,
 ) -> list[Proposal]:
     """Return the steps that `optimize` takes, as data; none is taken.
 
@@ -34,6 +35,7 @@ def propose(
 
     Raises:
         NoLoopNest, DependencyCycle: if the kernel has no order.
+        InvalidArgument, NoDevice, OutOfMemory: as `optimize` does, with `tune`.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i] + 1", target="c")
@@ -43,7 +45,7 @@ def propose(
     >>> pg.apply(knl, steps) == pg.optimize(knl, sizes={"n": 10**6})
     True
     """
-    new = scheduled(kernel, limits, sizes or {}, tune=tune)
+    new = scheduled(kernel, limits, sizes or {}, tune=tune, budget=budget)
     return [_written(step) for step in new.history[len(kernel.history) :]]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import SupportsIndex
 
-from polygen.errors import NoDevice, UserError
+from polygen.errors import InvalidArgument, NoDevice, UserError
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.measured_device import threads_of_processor
 from polygen.ir.kernel import Kernel
@@ -16,8 +17,11 @@ from polygen.runtime.devices import default_target
 from polygen.schedules import grids, processors
 from polygen.schedules.guessed_types import with_types
 from polygen.schedules.plan import Plan, Request
+from polygen.schedules.tuned import tuned
+from polygen.source import caller_location
 from polygen.transforms.loops.size_estimates import likely_sizes
 
+BUDGET = 10.0  # seconds
 _ASSUMED = "H200"  # of GPUs, where there is none
 
 
@@ -27,11 +31,25 @@ def scheduled(
     sizes: Mapping[str, SupportsIndex],
     *,
     tune: bool,
+    budget: float,
 ) -> Kernel:
     """Return a kernel as `polygen.optimize` does."""
+    if not 0 < budget < inf:
+        raise InvalidArgument(
+            f"optimize was given budget={budget!r}, which is no time to measure in",
+            where=caller_location(),
+            remedy="pass a positive number of seconds: budget=30",
+        )
     target = kernel.target or default_target()
     typed = with_types(kernel.copy(target=target))
-    plan = Plan(typed, request_for(typed, limits, sizes, tune=tune))
+    request = request_for(typed, limits, sizes, tune=tune)
+    plan = tuned(typed, request, budget, _planned) if tune else _planned(typed, request)
+    return _of_the_same_types(kernel, plan, typed)
+
+
+def _planned(typed: Kernel, request: Request) -> Plan:
+    """Return the plan after all stages, for a kernel whose inputs have types."""
+    plan = Plan(typed, request)
     has_code = _has_code(typed)
     for stage in grids.STAGES if plan.request.on_grid else processors.STAGES:
         before, count = plan.kernel, len(plan.choices)
@@ -42,7 +60,7 @@ def scheduled(
             plan.kernel = before
             for choice in undone:
                 plan.leave(choice.ids, choice.what, f"there would be no code: {why}")
-    return _of_the_same_types(kernel, plan, typed)
+    return plan
 
 
 def request_for(

@@ -63,7 +63,12 @@ def _chosen(plan: Plan, nest: Nest, extents: Extents, outside: tuple[str, ...]) 
         if _may_be_shared(plan, nest, iname):
             parallel.append(iname)
     long = [i for i in parallel if extents.of(i) >= _EACH * plan.request.units]
-    return next(iter(long), None) or max(parallel, key=extents.of, default=None)
+    first = next(iter(long), None) or max(parallel, key=extents.of, default=None)
+    if first is None:
+        return None
+    others = [iname for iname in parallel if iname != first]
+    about, work = f"threads of {', '.join(nest.ids)}", extents.work(nest)
+    return [first, *others, None][plan.pick(about, (first, *others, "none"), work)]
 
 
 def _may_be_shared(plan: Plan, nest: Nest, iname: str) -> bool:

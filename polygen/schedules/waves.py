@@ -8,6 +8,8 @@ diagonal do not need each other.
 
 from __future__ import annotations
 
+from functools import partial
+
 from polygen.inspection.order.find_schedule import find_schedule
 from polygen.ir.kernel import Kernel
 from polygen.recipes import apply
@@ -15,6 +17,7 @@ from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
 from polygen.schedules.plan import Plan
 
 _WORTH_IT = 1 << 20  # operations: waves begin and end with few tiles
+_TILES = 32, 64, 128, 16  # the usual extent first, and those to measure
 _DEEP = 2  # loops: one alone has no diagonal
 
 
@@ -27,16 +30,21 @@ def in_waves(plan: Plan) -> None:
     heavy = [nest for nest in nests if extents.work(nest) >= _WORTH_IT and _is_deep(nest)]
     if not heavy:
         return
+    ids = [name for nest in heavy for name in nest.ids]
+    labels = (*(f"of {size}" for size in _TILES), "none")
+    picked = plan.pick(f"tiles in waves, {', '.join(ids)}", labels, sum(map(extents.work, heavy)))
+    if picked == len(_TILES):
+        return
     plan.take(
-        [name for nest in heavy for name in nest.ids],
+        ids,
         "tiles in waves",
         f"no loop is parallel, and there is work for {plan.request.units} threads",
-        _tiled_in_waves,
+        partial(_tiled_in_waves, size=_TILES[picked]),
     )
 
 
-def _tiled_in_waves(kernel: Kernel) -> Kernel:
-    steps = find_schedule(kernel)
+def _tiled_in_waves(kernel: Kernel, size: int) -> Kernel:
+    steps = find_schedule(kernel, size)
     return apply(kernel, steps) if any(name == "wavefront" for name, _ in steps) else kernel
 
 

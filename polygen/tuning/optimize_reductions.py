@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeAlias
 
 from polygen.errors import (
     InvalidArgument,
     MissingArgument,
+    NoDevice,
     NotOptimized,
     TagConflict,
     TypeNotFound,
@@ -56,6 +57,10 @@ from polygen.tuning.substituted import substituted
 from polygen.tuning.time_steps import results_of, with_time_steps
 
 _MEASURED = 12  # candidates: those that the model finds best
+
+Make: TypeAlias = Callable[[Choice], Kernel]
+# Of a kernel, the instructions that reduce, choices for them, and what makes a kernel of one.
+Pick: TypeAlias = Callable[[Kernel, Sequence[str], Sequence[Choice], Make], int]
 
 
 @public
@@ -145,6 +150,21 @@ def optimize_reductions(
     Gómez-Luna et al., An optimized approach to histogram computation on GPU (2013).
     """
     sizes = sizes or {}
+    pick = partial(_measured, sizes=sizes) if tune else _first
+    return shared_reductions(kernel, limits, sizes, pick)
+
+
+def shared_reductions(
+    kernel: Kernel, limits: Limits, sizes: Mapping[str, SupportsIndex], pick: Pick
+) -> Kernel:
+    """Return a kernel as `polygen.optimize_reductions` does.
+
+    Parameters:
+        kernel: the kernel; the types of its inputs are known.
+        limits: those of the device.
+        sizes: what to expect of sizes that are not numbers.
+        pick: returns which of some choices to take, and may make the kernels that they lead to.
+    """
     facts = facts_of(kernel.target)
     if not facts.has_grid:
         return _scattered(_on_processors(kernel, sizes), sizes, on_threads)
@@ -172,7 +192,7 @@ def optimize_reductions(
         limits = replace(limits, cluster_groups=1)
     new = prepared
     for family in found:
-        new = _shared(new, family, limits, sizes, tune=tune, alike=not is_alone)
+        new = _shared(new, family, limits, sizes, pick=pick, alike=not is_alone)
     if new is prepared and short is kernel:
         return kernel
     new = spread(on_first_axes(new), units, partial(_warn, new))
@@ -244,12 +264,13 @@ def _shared(
     limits: Limits,
     sizes: Mapping[str, SupportsIndex],
     *,
-    tune: bool,
+    pick: Pick,
     alike: bool,
 ) -> Kernel:
     """Let groups of work items share the reductions of some nests; warn if that cannot be.
 
     Parameters:
+        pick: returns which of some choices to take.
         alike: take groups of the usual shape, where that costs little: then other nests fit in.
     """
     first: UserError | None = None
@@ -270,8 +291,8 @@ def _shared(
             make = partial(
                 _with, kernel=prepared(kernel, family), family=family, length=work.length
             )
-            return _measured(kernel, make, best, sizes) if tune else make(best[0])
-        except (InvalidArgument, MissingArgument, TypeNotFound):
+            return make(best[pick(kernel, names_of(family), best, make)])
+        except (InvalidArgument, MissingArgument, NoDevice, TypeNotFound):
             raise
         except UserError as error:
             first = first or error
@@ -315,16 +336,22 @@ def _with(choice: Choice, kernel: Kernel, family: Family, length: int) -> Kernel
     return kernel
 
 
+def _first(_: Kernel, __: Sequence[str], ___: Sequence[Choice], ____: Make) -> int:
+    """Return the place of the choice that the model finds best."""
+    return 0
+
+
 def _measured(
     kernel: Kernel,
-    make: Callable[[Choice], Kernel],
+    _: Sequence[str],
     best: Sequence[Choice],
+    make: Make,
+    *,
     sizes: Mapping[str, SupportsIndex],
-) -> Kernel:
-    """Return what the candidate makes that takes the least time."""
+) -> int:
+    """Return the place of the candidate that takes the least time."""
     few = best[:_MEASURED]
-    found = fastest(kernel, [str(choice) for choice in few], lambda k: make(few[k]), sizes)
-    return make(few[found])
+    return fastest(kernel, [str(choice) for choice in few], lambda k: make(few[k]), sizes)
 
 
 def _warn(kernel: Kernel, names: str, why: str) -> None:

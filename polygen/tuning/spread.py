@@ -23,7 +23,9 @@ _AXES = 3
 _FEW = 256  # iterations that one work item may as well do
 
 
-def spread(kernel: Kernel, units: int, tell: Callable[[str, str], None]) -> Kernel:
+def spread(
+    kernel: Kernel, units: int, tell: Callable[[str, str], None], threads: int = _THREADS
+) -> Kernel:
     """Return the kernel with element-wise loops on axes, as far as that is legal.
 
     Where a launch has work items, what is on no axis is done by one of them.
@@ -32,13 +34,14 @@ def spread(kernel: Kernel, units: int, tell: Callable[[str, str], None]) -> Kern
         kernel: the kernel.
         units: how many compute units the device has.
         tell: is told which instructions have to stay as they are, and why.
+        threads: how many work items a group has.
     """
     nests = {ids: _free(kernel, ids[0]) for ids in _nests(kernel)}
     orders = {ids: order_of(kernel, ids, free) for ids, free in nests.items() if free}
     # Nests of groups of one shape share a launch.
     tiles = any(order.across is not None for order in orders.values())
     in_tiles = tiles or _has_tiles(kernel)
-    device = device_of(kernel, units, _THREADS)
+    device = device_of(kernel, units, threads)
     lanes = _lanes_of(kernel, orders, device)
     for ids, free in nests.items():
         if free:
@@ -158,7 +161,7 @@ def _in_rows(
 ) -> Kernel:
     """Return the kernel with one loop of all, which groups of items go along."""
     if not _are_constant(kernel, order.loops):
-        return _on_several_axes(kernel, ids, order.loops)
+        return _on_several_axes(kernel, ids, order.loops, device.threads)
     (*outer, near) = order.loops
     turns = in_turns(kernel, order.loops, device) if lanes == 1 else 1
     if lanes > 1:
@@ -168,7 +171,7 @@ def _in_rows(
     kernel = split_iname(
         kernel,
         near,
-        _THREADS,
+        device.threads,
         outer_iname=groups,
         inner_iname=items,
         outer_tag=None if turns > 1 else "g.0",
@@ -191,7 +194,7 @@ def _in_tiles(kernel: Kernel, ids: tuple[str, ...], order: Order, device: Device
     kernel, columns = _split(kernel, ids, near, width, None, "l.0")
     if lanes * turns > 1:
         kernel, rows = _split(kernel, ids, rows, lanes * turns, None, "vec" if lanes > 1 else "unr")
-    kernel, rows = _split(kernel, ids, rows, _THREADS // width, None, "l.1")
+    kernel, rows = _split(kernel, ids, rows, device.threads // width, None, "l.1")
     loops = [rows if iname == order.across else iname for iname in outer]
     loops = [*loops, columns]
     if not _are_constant(kernel, loops):
@@ -200,11 +203,13 @@ def _in_tiles(kernel: Kernel, ids: tuple[str, ...], order: Order, device: Device
     return tag_inames(kernel, {groups: "g.0"})
 
 
-def _on_several_axes(kernel: Kernel, ids: tuple[str, ...], loops: Sequence[str]) -> Kernel:
+def _on_several_axes(
+    kernel: Kernel, ids: tuple[str, ...], loops: Sequence[str], threads: int
+) -> Kernel:
     """Return the kernel with groups along axes of their own: sizes are not known."""
     (*outer, run) = along_memory(kernel, ids[0], loops)
     kernel, near = _joined(kernel, ids, run)
-    kernel, groups = _split(kernel, ids, near, _THREADS, None, "l.0")
+    kernel, groups = _split(kernel, ids, near, threads, None, "l.0")
     return _tagged(kernel, [*(iname for each in outer for iname in each), groups])
 
 

@@ -306,7 +306,7 @@ def test_tuning_takes_what_was_fastest_and_keeps_it(
     monkeypatch.delenv("POLYGEN_NO_CACHE", raising=False)
     asked: list[dict[str, Any]] = []
 
-    def seconds(executor: pg.Executor, new_args: Callable[[], Any]) -> float:
+    def seconds(executor: pg.Executor, new_args: Callable[[], Any], enough: float) -> float:
         assert new_args()["a"].shape == (4096,)
         asked.append(arguments(executor.kernel, "parallelize_reduction"))
         return 1.0 if len(asked) != 3 else 0.5

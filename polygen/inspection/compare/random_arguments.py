@@ -44,7 +44,7 @@ def random_arguments(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str,
     """
     rng = np.random.default_rng(seed=0)
     typed = infer_unknown_types(kernel, expect_completion=True)
-    sizes = _sizes(typed, parameters)
+    sizes = sizes_in(typed, parameters)
     # Those that may be divisors are not 0; subscripts are anything that is inside.
     integers, decide = range(1, 10), numbers_for(typed, sizes)
     given = {**parameters, **{n: v for n, v in sizes.items() if n in typed.variables}}
@@ -74,7 +74,7 @@ def check_names(kernels: Sequence[Kernel], parameters: Mapping[str, Any]) -> Non
             )
 
 
-def _sizes(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
+def sizes_in(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
     """Return the value of each size, from integers and from the shapes of arrays.
 
     Raises:
@@ -137,7 +137,7 @@ def laid_out(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidArgument: if it has other arguments, or arrays of other shapes.
     """
-    sizes = _sizes(kernel, given)
+    sizes = sizes_in(kernel, given)
     found: dict[str, Any] = {}
     for arg in kernel.arguments:
         if arg.name not in given:

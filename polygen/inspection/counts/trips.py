@@ -93,7 +93,7 @@ def ended_loops(kernel: Kernel, trips: Trips | None) -> tuple[EndedLoop, ...]:
 
 def said_of_trips(kernel: Kernel, insn: Instruction) -> str:
     """Return how `trips` helps to count an instruction, as the end of a remedy; or nothing."""
-    names = [n for n in _known(kernel) if _inames(kernel, n) <= insn.within_inames]
+    names = [n for n in names_of_ended_loops(kernel) if _inames(kernel, n) <= insn.within_inames]
     said = ", ".join(f"'{name}': 100" for name in names)
     return f"; or say how many iterations loops have: trips={{{said}}}" if names else ""
 
@@ -102,7 +102,7 @@ def said_of_trips(kernel: Kernel, insn: Instruction) -> str:
 
 
 def _ended(kernel: Kernel, name: str, given: SupportsIndex | str) -> EndedLoop:
-    known = _known(kernel)
+    known = names_of_ended_loops(kernel)
     if name not in known:
         shown = ", ".join(f"'{one}'" for one in known)
         raise InvalidArgument(
@@ -125,7 +125,7 @@ def _ended(kernel: Kernel, name: str, given: SupportsIndex | str) -> EndedLoop:
     )
 
 
-def _known(kernel: Kernel) -> tuple[str, ...]:
+def names_of_ended_loops(kernel: Kernel) -> tuple[str, ...]:
     """Return the names of the loops that conditions end; of those that were split, of the ends."""
     ends = open_ends(kernel.derived_sizes)
     found: dict[frozenset[str], list[str]] = {}  # by flags

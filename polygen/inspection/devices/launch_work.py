@@ -14,7 +14,12 @@ from polygen.inspection.counts.access_footprints import (
 from polygen.inspection.counts.count_keys import CountGranularity
 from polygen.inspection.counts.executions import carried_out, in_full, lowered
 from polygen.inspection.counts.op_map import get_op_map
-from polygen.inspection.counts.trips import Trips
+from polygen.inspection.counts.trips import (
+    Trips,
+    ended_loops,
+    names_of_ended_loops,
+    with_trips,
+)
 from polygen.ir.dtype import dtype_name
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
@@ -62,8 +67,15 @@ def operations_of(
     return dict(sorted((dtype_name(k.dtype), n.at(sizes)) for k, n in counts))
 
 
-def work_of(called: Called) -> dict[str, Work]:
-    """Return what a call does, by the name of the function that is launched."""
+def work_of(called: Called, launches: Mapping[str, int]) -> dict[str, Work]:
+    """Return what a call does, by the name of the function that is launched.
+
+    Parameters:
+        called: the call.
+        launches: how often each function was launched.  So it is known how often a loop on the host
+            was repeated that a condition ends: once less, where its head found that it is over.
+            With `check_every`, that is an upper limit.
+    """
     has_grid = facts_of(called.target).has_grid
     if has_grid and not called.typed.calls:  # what was generated is on one
         tell(called.typed, lowered, called.program.loop_program)
@@ -74,7 +86,9 @@ def work_of(called: Called) -> dict[str, Work]:
     found = dict(_parts(lowered(called.typed).host, NO_NAMES))
     own = {insn.id for insn in plain.instructions}
     return {
-        name: _part_of(called, plain, insns & own, around, found)
+        name: _part_of(
+            called, plain, insns & own, around, found, _trips(plain, around, launches.get(name, 0))
+        )
         for name, (insns, around) in found.items()
     }
 
@@ -112,6 +126,7 @@ def _part_of(
     insns: frozenset[str],
     around: frozenset[str],
     parts: Mapping[str, _Part],
+    trips: Trips | None,
 ) -> Work:
     shared = sorted(i for i in insns if sum(i in others for others, _ in parts.values()) > 1)
     if shared:
@@ -119,12 +134,22 @@ def _part_of(
     why = list[str]()
     moved = done = None
     try:
-        moved = footprint_bytes_in(plain, insns, around).at(called.sizes)
+        moved = footprint_bytes_in(with_trips(plain, trips), insns, around).at(called.sizes)
     except UserError as error:
         why.append(error.what)
     try:
         ids = [f"id:{insn.id}" for insn in plain.assignments if insn.id in insns]
-        done = operations_of(called.typed, called.sizes, ids) if ids else {}
+        done = operations_of(called.typed, called.sizes, ids, trips) if ids else {}
     except UserError as error:
         why.append(error.what)
     return Work(moved, done, tuple(why))
+
+
+def _trips(kernel: Kernel, around: frozenset[str], launches: int) -> Trips | None:
+    """Return how many iterations the loop around a launch had, if a condition ended it."""
+    ended = around.intersection(names_of_ended_loops(kernel))
+    if not ended or len(around) > 1:  # how many each time that it is reached, launches do not tell
+        return None
+    (iname,) = ended
+    (loop,) = ended_loops(kernel, {iname: launches})
+    return {iname: launches if loop.head is None else max(0, launches - 1)}

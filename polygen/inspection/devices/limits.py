@@ -32,12 +32,14 @@ class Limits:
         items_per_unit: how many work items one of these holds at once.
         items_per_group: how many work items a group may have.
         cluster_groups: how many groups of CUDA's may be one cluster, and share local memory.
-        local_bytes: how much local memory a group may have, in bytes.
+        local_bytes: how much local memory a group may have, in bytes; of processors, the
+            second-level cache of a core.
         cache_bytes: how much of global memory the cache that all units share may hold.
         latency_seconds: from when an element of global memory is asked for to when it is there.
         launch_seconds: from the end of a launch to the beginning of the next one.
         atomic_seconds: from one atomic update of an element to the next one of the same element.
         local_bytes_per_second: from the local memory of all groups together; None if not known.
+        cache_bytes_per_second: to and from the cache that all units share; None if not known.
 
     >>> import polygen as pg
     >>> pg.Limits.named("H200").compute_units
@@ -56,6 +58,7 @@ class Limits:
     launch_seconds: float = 1e-6
     atomic_seconds: float = 1e-9
     local_bytes_per_second: float | None = None
+    cache_bytes_per_second: float | None = None
 
     def __post_init__(self) -> None:
         rates = self.operations_per_second

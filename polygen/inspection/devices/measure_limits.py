@@ -27,6 +27,7 @@ _TOO_LONG = 0.2  # seconds: of a call, also on devices that are much slower than
 _TIMES = 8  # as much is tried next, until all of it is known to be done soon enough
 _TRIALS = 3  # of what seems to take too long
 _BATCHES = 5
+_PART = 4  # of the cache that cores share: both arrays stay in it
 _SAMPLES = 1 << 13  # elements of memory that are followed
 _FIRST = 32  # repetitions of what is computed: more, if that is over too soon
 _STEPS = 256  # pairs of launches
@@ -42,9 +43,10 @@ def measure_limits(device: Any = None, refresh: bool = False) -> Limits:
     together; rates of ``x*f + g``, two operations, in float32, float64 and int32; how long after
     another a launch begins that needs it; how long an element of memory takes to arrive; and how
     long an atomic addition to an element waits for another.  On GPUs also the rate of float16, and
-    that at which local memory is read.  What else there is, the driver states.  That takes a few
-    seconds, in which nothing else should run; on a device that is much slower than it says (a
-    simulated one), less is copied and computed.
+    that at which local memory is read; on processors, the rate at which arrays in the cache are
+    copied.  What else there is, the driver states.  That takes a few seconds, in which nothing else
+    should run; on a device that is much slower than it says (a simulated one), less is copied and
+    computed.
 
     The numbers are kept on disk, by device, driver and compiler: see ``polygen cache``.  Of
     processes that ask at the same time, one measures.
@@ -63,7 +65,7 @@ def measure_limits(device: Any = None, refresh: bool = False) -> Limits:
     >>> print(pg.roofline(knl, limits, {"n": 10**8}, measured=0.012))  # doctest: +SKIP
     """
     found = measured_device(device)
-    name = disk.key_of("limits", found.identity)
+    name = disk.key_of("limits 2", found.identity)
 
     def measure() -> bytes:
         with unheard():  # by profiles, for which calls take longer
@@ -80,21 +82,22 @@ def measure_limits(device: Any = None, refresh: bool = False) -> Limits:
 class _Measuring:
     def __init__(self, device: MeasuredDevice) -> None:
         self._device, self._kind = device, device.kind
-        self._elements = max(1, device.copied_bytes // 8 // kernels.CHUNK) * kernels.CHUNK
+        self._elements = 0  # of the largest array that was copied
 
     def limits(self) -> Limits:
         """Return all limits."""
         measured = replace(
             self._device.stated,
-            bytes_per_second=self._copied(),
+            bytes_per_second=self._copied(self._device.copied_bytes),
             operations_per_second={dtype: self._rate(dtype) for dtype in _TYPES[self._kind]},
             launch_seconds=self._launch(),
             latency_seconds=self._latency(),
             atomic_seconds=self._atomic(),
         )
         if self._kind == "gpu":
-            measured = replace(measured, local_bytes_per_second=self._local())
-        return measured
+            return replace(measured, local_bytes_per_second=self._local())
+        near = self._device.stated.cache_bytes // _PART
+        return replace(measured, cache_bytes_per_second=self._copied(near))
 
     def _seconds(self, kernel: Kernel, args: Mapping[str, Any]) -> float:
         """Return how long a call takes at least, with arrays that are on the device."""
@@ -130,8 +133,8 @@ class _Measuring:
             count *= _TIMES
         return wanted
 
-    def _copied(self) -> float:
-        """Return how many bytes are read and written in a second."""
+    def _copied(self, size: int) -> float:
+        """Return how many bytes are read and written in a second, in arrays of so many bytes."""
         kernel, chunk = kernels.copying(self._kind), kernels.CHUNK
 
         def arguments(chunks: int) -> dict[str, Any]:
@@ -139,9 +142,9 @@ class _Measuring:
             a, b = (np.full(chunks * chunk, number, np.float32) for number in (1, 2))
             return {"a": a, "b": b}
 
-        chunks = self._most(kernel, arguments, self._elements // chunk)
-        self._elements = chunks * chunk
-        return 8 * self._elements / self._seconds(kernel, arguments(chunks))
+        chunks = self._most(kernel, arguments, max(1, size // 8 // chunk))
+        self._elements = max(self._elements, chunks * chunk)
+        return 8 * chunks * chunk / self._seconds(kernel, arguments(chunks))
 
     def _rate(self, dtype: str) -> float:
         """Return how many operations on a type are done in a second."""

@@ -93,15 +93,38 @@ def _opencl(queue: Queue | None) -> MeasuredDevice:
 def threads_of_processor() -> int:
     """Return how many threads share a loop in C: as OpenMP's variable says, or one for a core."""
     given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
+    return int(given) if given.isdigit() and int(given) else len(_cores())
+
+
+def _cores() -> set[int]:
+    """Return the cores for this process.
+
+    OpenMP may bind threads to single cores, also the one that asks here: all of them count.
+    """
+    threads = [int(path.name) for path in Path("/proc/self/task").glob("*")]
+    return set[int]().union(*(_cores_of(thread) for thread in threads or [0]))
+
+
+def _cores_of(thread: int) -> set[int]:
+    try:
+        return os.sched_getaffinity(thread)
+    except ProcessLookupError:  # it has ended meanwhile
+        return set()
 
 
 def _processor(_queue: Queue | None) -> MeasuredDevice:
     threads = threads_of_processor()
     caches = [_bytes(path.read_text()) for path in _CACHES.glob("index*/size")]
-    stated = Limits(1.0, 1.0, threads, cache_bytes=max(caches, default=2**25))
+    near = _CACHES / "index2" / "size"  # 0 and 1 are the first level's, of data and instructions
+    stated = Limits(
+        1.0,
+        1.0,
+        threads,
+        local_bytes=_bytes(near.read_text()) if near.exists() else 2**19,
+        cache_bytes=max(caches, default=2**25),
+    )
     identity = "\n".join(("c", find_compiler().identity, str(stated)))
-    return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, _memory()))
+    return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, memory_of_process()))
 
 
 BY_TARGET: Mapping[str, Callable[[Queue | None], MeasuredDevice]] = {
@@ -116,7 +139,7 @@ def _copied(stated: Limits, memory: int | None = None) -> int:
     return wanted if memory is None else min(wanted, memory // 8)
 
 
-def _memory() -> int:
+def memory_of_process() -> int:
     """Return how much memory this process may have."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit = _GROUP_LIMIT.read_text().strip() if _GROUP_LIMIT.exists() else "max"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.measure_limits import measure_limits
 from polygen.inspection.devices.shown_numbers import shown_time
 from polygen.ir.kernel import Kernel
+from polygen.ir.sizes import open_ends
 from polygen.runtime.calls.call_recording import Called, RecordedCall
 
 
@@ -211,10 +213,13 @@ def table_of(calls: Sequence[RecordedCall], limits: Limits | None) -> ProfileTab
         limits: what to compare with; None for what each device was measured to do.
     """
     sums: dict[_Key, _Sum] = {}
-    counts: dict[Called, int] = {}
+    counts: Counter[tuple[Called, tuple[tuple[str, int], ...]]] = Counter()
     for call in calls:
         called = call.called
-        counts[called] = counts.get(called, 0) + 1
+        launched = Counter([name for name, _ in call.launches()])
+        # Only where a condition ends loops, launches say how often.
+        is_told = bool(open_ends(called.kernel.derived_sizes))
+        counts[called, tuple(sorted(launched.items())) if is_told else ()] += 1
         for function in called.program.launches:
             sums.setdefault(_key(called, function.name), _Sum(called))
         for name, times in call.launches():
@@ -222,8 +227,8 @@ def table_of(calls: Sequence[RecordedCall], limits: Limits | None) -> ProfileTab
             found.launches += 1
             if times is not None:
                 found.times.append(times[1] - times[0])
-    for called, number in counts.items():
-        for name, work in work_of(called).items():
+    for (called, launches), number in counts.items():
+        for name, work in work_of(called, dict(launches)).items():
             if (key := _key(called, name)) in sums:
                 sums[key].add(work, number)
     of_devices = _limits((s.called for s in sums.values()), limits)

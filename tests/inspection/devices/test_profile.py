@@ -243,3 +243,39 @@ def test_measured_limits_are_what_it_compares_with(monkeypatch: pytest.MonkeyPat
         assert not asked
     assert all(row.limits is LIMITS for row in p.table().rows)
     assert asked == ["c"]
+
+
+def halvings() -> pg.Kernel:
+    """Launches in a loop on the host that ends once the first element is small enough."""
+    knl = pg.make_kernel(
+        ["{ [t]: 0<=t }", "{ [i,j]: 0<=i,j<n }"],
+        """
+        for t while a[0] > least
+            b[i] = 0.5*a[i]
+            a[j] = b[j]
+        end
+        """,
+        [pg.GlobalArg("a, b", np.float64, shape="n"), pg.ValueArg("least", np.float64), "..."],
+        seq_dependencies=True,
+        name="halvings",
+        target="opencl",
+    )
+    for iname in "ij":
+        knl = pg.split_iname(knl, iname, 16, outer_tag="g.0", inner_tag="l.0")
+    return knl
+
+
+def test_loops_on_the_host_that_a_condition_ends() -> None:
+    """Launches say how often they were repeated, call by call; the last one does nothing."""
+    knl, n = halvings(), 100
+    with pg.profile(LIMITS) as p:
+        for times in (10, 3):
+            a = np.ones(n)
+            knl(a=a, b=np.zeros(n), least=0.5**times)
+            np.testing.assert_array_equal(a, 0.5**times)
+    rows = {row.operations.get("float64", 0): row for row in p.table().rows if row.operations}
+    assert all(row.bytes is not None and not row.why for row in p.table().rows)
+    body = rows[(10 + 3) * n]
+    assert body.launches == 11 + 4
+    # An iteration reads a and writes b, then reads b and writes a.
+    assert body.bytes == (10 + 3) * 4 * 8 * n
