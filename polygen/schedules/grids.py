@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, Instruction
+from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.schedules.plan import Plan
 from polygen.schedules.products import products_in_tiles

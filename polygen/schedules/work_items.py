@@ -68,11 +68,10 @@ def _parallel(kernel: Kernel, loops: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_elementwise(nest: Nest, loops: Sequence[str]) -> bool:
-    """Tell whether a single statement is in the loops, which are all parallel."""
+    """Tell whether statements without reductions are in the loops, which are all parallel."""
     if nest.inner or set(loops) < set(nest.loops):
         return False
-    insns = nest.instructions
-    return len(insns) == 1 and isinstance(insns[0], Assigning) and not insns[0].reductions
+    return all(isinstance(i, Assigning) and not i.reductions for i in nest.instructions)
 
 
 def _leading(nest: Nest) -> str:

@@ -102,7 +102,7 @@ def test_less_is_copied_on_slow_devices(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(module._Measuring, "_seconds", seconds)
     for each in (1e-9, 1.0):
         monkeypatch.setattr(module, "_once", lambda *_, each=each: each)
-        assert module._Measuring(measured_device("c"))._copied() == copied[-1] / 0.5
+        assert module._Measuring(measured_device("c"))._copied(2**24) == copied[-1] / 0.5
     assert copied == [2**24, 8 * kernels.CHUNK]
 
 
