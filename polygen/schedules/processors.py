@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from polygen.schedules.contracted_arrays import arrays_contracted
 from polygen.schedules.dead_stores import dead_stores_dropped
+from polygen.schedules.distributed_loops import loops_distributed
 from polygen.schedules.fused_nests import nests_fused
 from polygen.schedules.loop_orders import in_memory_order
 from polygen.schedules.plan import Plan
@@ -19,6 +20,7 @@ Stage: TypeAlias = Callable[[Plan], None]
 
 STAGES: tuple[Stage, ...] = (
     dead_stores_dropped,  # what nothing reads
+    loops_distributed,  # statements that are parallel, beside some that are not
     nests_fused,  # nests side by side that share data, if their loops stay parallel
     arrays_contracted,  # temporaries that one iteration uses alone: scalars
     arrays_recomputed,  # those that are cheaper to compute again than to move

@@ -31,13 +31,22 @@ _MOST_NODES = 200  # of an expression: what is longer is hard to read, and compi
 _MOST_AGAIN = 1 << 27  # operations done twice: a few microseconds, as long as a launch
 
 
-def substituted(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
-    """Return the kernel in which readers compute what is computed element by element."""
+def substituted(
+    kernel: Kernel, sizes: Mapping[str, SupportsIndex], *, with_scalars: bool = True
+) -> Kernel:
+    """Return the kernel in which readers compute what is computed element by element.
+
+    Parameters:
+        kernel: the kernel.
+        sizes: the value of each size.
+        with_scalars: also where a scalar is read in its own iteration: it is in a register.
+    """
     used = [i for i in kernel.inames if any(i in x.within_inames for x in kernel.instructions)]
     before = kernel
     for insn in kernel.expanded.assignments:
         if isinstance(insn, Assignment) and _is_element_wise(kernel.expanded, insn):
-            kernel = _in_readers(kernel, insn.id, sizes)
+            if with_scalars or not _is_in_register(kernel, insn):
+                kernel = _in_readers(kernel, insn.id, sizes)
     return (
         kernel if kernel is before else with_direct_dependencies(remove_unused_inames(kernel, used))
     )
@@ -54,6 +63,17 @@ def _is_element_wise(kernel: Kernel, insn: Assignment) -> bool:
         and name not in insn.read_names
         and (not index or len(inames) == len(index))
         and not any(is_parallel(kernel.tags.get(i)) for i in insn.within_inames)
+    )
+
+
+def _is_in_register(kernel: Kernel, insn: Assignment) -> bool:
+    """Tell whether a scalar is read in its own iteration alone."""
+    readers = [i for i in kernel.expanded.instructions if insn.written in i.read_names]
+    return isinstance(insn.assignee, ex.Variable) and all(
+        isinstance(reader, Assigning)
+        and not reader.reductions
+        and reader.within_inames == insn.within_inames
+        for reader in readers
     )
 
 
