@@ -6,7 +6,7 @@ What one nest writes and the other reads stays in a register, or in a cache.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
 from polygen.ir.kernel import Kernel
@@ -16,7 +16,7 @@ from polygen.schedules.nest_siblings import dependencies, families
 from polygen.schedules.nests import Extents
 from polygen.schedules.plan import Plan
 from polygen.transforms.fusion.fuse_loops import fuse_loops
-from polygen.transforms.fusion.rename_iname import rename_iname
+from polygen.transforms.fusion.rename_inames import rename_inames
 from polygen.tuning.direct_dependencies import with_direct_dependencies
 
 
@@ -57,17 +57,19 @@ def _take(plan: Plan, group: Group, members: Sequence[Member]) -> bool:
         ids,
         f"{len(members) + 1} nests fused along {', '.join(map(repr, group.loops))}",
         f"{saved:.3g} of {apart:.3g} bytes are not moved any more",
-        lambda knl: reduce(partial(_fused, group=group), members, knl),
+        partial(_fused, group=group, members=members),
     )
 
 
-def _fused(kernel: Kernel, member: Member, group: Group) -> Kernel:
-    """Return the kernel with a nest in the loops of a group's."""
-    for new, old, by in zip(group.loops, member.sibling.loops, member.shifts, strict=True):
-        if by:
-            kernel = fuse_loops(kernel, new, old, by)
-        else:
-            kernel = rename_iname(kernel, old, new, existing_ok=True)
+def _fused(kernel: Kernel, group: Group, members: Sequence[Member]) -> Kernel:
+    """Return the kernel with nests in the loops of a group's."""
+    for level, new in enumerate(group.loops):
+        alike = [m.sibling.loops[level] for m in members if not m.shifts[level]]
+        if alike:
+            kernel = rename_inames(kernel, alike, new, existing_ok=True)
+        for member in members:
+            if by := member.shifts[level]:
+                kernel = fuse_loops(kernel, new, member.sibling.loops[level], by)
     return kernel
 
 

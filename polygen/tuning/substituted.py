@@ -44,9 +44,10 @@ def substituted(
     used = [i for i in kernel.inames if any(i in x.within_inames for x in kernel.instructions)]
     before = kernel
     for insn in kernel.expanded.assignments:
-        if isinstance(insn, Assignment) and _is_element_wise(kernel.expanded, insn):
-            if with_scalars or not _is_in_register(kernel, insn):
-                kernel = _in_readers(kernel, insn.id, sizes)
+        if not (isinstance(insn, Assignment) and _is_element_wise(kernel.expanded, insn)):
+            continue
+        if with_scalars or not _is_in_register(kernel, insn):
+            kernel = _in_readers(kernel, insn.id, sizes)
     return (
         kernel if kernel is before else with_direct_dependencies(remove_unused_inames(kernel, used))
     )
