@@ -400,6 +400,13 @@ def _share(knl: Kernel, r: random.Random) -> AnyStep | None:
     return None if iname is None else AnyStep("unprivatize_temporaries_with_inames", (iname,))
 
 
+def _recompute(knl: Kernel, r: random.Random) -> AnyStep | None:
+    names = [t.name for t in knl.temporaries]
+    if not names:
+        return None
+    return AnyStep("recompute_temporaries", (r.sample(names, min(len(names), r.randint(1, 2))),))
+
+
 def _vector_loads(knl: Kernel, r: random.Random) -> AnyStep | None:
     read = sorted({n for i in knl.instructions for n in i.read_names if n in _arrays(knl)})
     iname = _one(knl, r)
@@ -677,6 +684,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "add_prefetch in vectors": (_vector_loads, 1),
     "save_and_reload_temporaries": (_save, 1),
     "unprivatize_temporaries_with_inames": (_share, 1),
+    "recompute_temporaries": (_recompute, 2),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
     "rename_callable": (_rename_call, 1),
