@@ -25,7 +25,7 @@ def dead_stores_dropped(plan: Plan) -> None:
     if unread := _unread(plan.kernel):
         _drop(plan, unread, "nothing reads what they write")
     for insn_id in dict.fromkeys([*_overwritten_later(plan.kernel), *_overwritten(plan.kernel)]):
-        _drop(plan, [insn_id], "what it writes is overwritten before it is read")
+        _drop(plan, [insn_id], "nothing reads what it writes before it is overwritten, or ever")
 
 
 def _drop(plan: Plan, ids: Sequence[str], why: str) -> None:
@@ -53,7 +53,8 @@ def _unread(kernel: Kernel) -> list[str]:
 
 
 def _overwritten_later(kernel: Kernel) -> Iterator[str]:
-    """Yield nests of one instruction whose stores a nest after them makes again."""
+    """Yield nests of one instruction whose stores a nest after them makes again, or none reads."""
+    temporaries = {temporary.name for temporary in kernel.temporaries}
     for siblings in families(kernel):
         pending: dict[str, Sibling] = {}
         for sibling in siblings:
@@ -65,6 +66,13 @@ def _overwritten_later(kernel: Kernel) -> Iterator[str]:
             if sibling.is_plain and len(sibling.ids) == 1:
                 (written,) = sibling.written
                 pending[written] = sibling
+        for name, last in pending.items():
+            if name in temporaries and _is_outermost(kernel, last):
+                yield last.ids[0]
+
+
+def _is_outermost(kernel: Kernel, sibling: Sibling) -> bool:
+    return kernel.instruction(sibling.ids[0]).within_inames == {*sibling.loops}
 
 
 def _is_again(kernel: Kernel, before: Sibling, sibling: Sibling, touch: Touch) -> bool:
