@@ -21,6 +21,8 @@ from polygen.schedules.nest_siblings import Sibling, plain_nests
 from polygen.schedules.nests import Extents, weight_of
 from polygen.schedules.plan import Plan
 from polygen.transforms.fusion.distribute_loop import distribute_loop
+from polygen.transforms.instructions.add_dependency import add_dependency
+from polygen.transforms.instructions.remove_dependency import remove_dependency
 
 _LATENCY = 4  # cycles until an operation's result is there: a chain takes one after the other
 _LANES = 4  # of a vector
@@ -81,8 +83,21 @@ def _distribute(plan: Plan, nest: Sibling) -> None:
 
 def _distributed(kernel: Kernel, iname: str, parts: Sequence[_Part]) -> Kernel:
     """Return the kernel with a loop for each part."""
+    kernel = _in_order(kernel, parts)
     for part in reversed(parts[1:]):
         kernel = distribute_loop(kernel, iname, within=list(part.ids))
+    return kernel
+
+
+def _in_order(kernel: Kernel, parts: Sequence[_Part]) -> Kernel:
+    """Return the kernel with statements after those of the parts before theirs, not before them."""
+    later = {name for part in parts for name in part.ids}
+    for part in parts:
+        later -= {*part.ids}
+        for name in part.ids:
+            for other in sorted(kernel.instruction(name).depends_on & later):
+                kernel = remove_dependency(kernel, f"id:{name}", f"id:{other}")
+                kernel = add_dependency(kernel, f"id:{other}", f"id:{name}")
     return kernel
 
 

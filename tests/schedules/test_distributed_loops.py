@@ -21,7 +21,7 @@ def test_what_is_parallel_leaves_a_recurrence() -> None:
         "{ [i]: 1<=i<n }",
         """
         for i
-            a[i] = a[i-1]/2 + x[i]             {id=chain}
+            a[i] = 0.5*a[i-1] + x[i]             {id=chain}
             b[i] = exp(x[i]) + exp(a[i])       {id=free}
             c[i] = b[i]*b[i]                   {id=too}
         end
@@ -48,7 +48,7 @@ def test_inside_of_a_parallel_loop() -> None:
         "{ [i,j]: 0<=i<n and 1<=j<n }",
         """
         for i, j
-            a[i,j] = a[i,j-1]/2 + x[i,j]   {id=chain}
+            a[i,j] = 0.5*a[i,j-1] + x[i,j]   {id=chain}
             b[i,j] = exp(x[i,j]) + i       {id=free}
         end
         """,
@@ -76,7 +76,7 @@ def test_an_element_of_a_later_iteration() -> None:
         array("a, x, b"),
     )
     plan = staged(knl, loops_distributed, n=LARGE)
-    assert [nest.ids for nest in nests_of(plan.kernel)] in ([("read",), ("write",)],)
+    assert [nest.ids for nest in nests_of(plan.kernel)] == [("read",), ("write",)]
 
     def expected(a: Any, x: Any, b: Any) -> Any:
         b[:-1] = np.exp(a[1:]) * np.exp(x[:-1])
