@@ -36,8 +36,9 @@ def _keep(plan: Plan, nest: Sibling, names: Sequence[str]) -> bool:
 
 def _contracted(kernel: Kernel, loops: Sequence[str], names: Sequence[str]) -> Kernel:
     """Return the kernel with scalars, of each iteration, in the place of arrays."""
-    kernel = unprivatize_temporaries_with_inames(kernel, loops, names)
-    shared = [n for n in names if kernel.address_space(n) is not AddressSpace.PRIVATE]
+    kernel = unprivatize_temporaries_with_inames(kernel, loops, tuple(names))
+    own = AddressSpace.PRIVATE
+    shared = tuple([n for n in names if kernel.address_space(n) is not own])
     return set_temporary_address_space(kernel, shared, "private") if shared else kernel
 
 

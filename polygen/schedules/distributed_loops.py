@@ -85,7 +85,7 @@ def _distributed(kernel: Kernel, iname: str, parts: Sequence[_Part]) -> Kernel:
     """Return the kernel with a loop for each part."""
     kernel = _in_order(kernel, parts)
     for part in reversed(parts[1:]):
-        kernel = distribute_loop(kernel, iname, within=list(part.ids))
+        kernel = distribute_loop(kernel, iname, within=part.ids)
     return kernel
 
 

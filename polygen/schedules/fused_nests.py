@@ -64,7 +64,7 @@ def _take(plan: Plan, group: Group, members: Sequence[Member]) -> bool:
 def _fused(kernel: Kernel, group: Group, members: Sequence[Member]) -> Kernel:
     """Return the kernel with nests in the loops of a group's."""
     for level, new in enumerate(group.loops):
-        alike = [m.sibling.loops[level] for m in members if not m.shifts[level]]
+        alike = tuple([m.sibling.loops[level] for m in members if not m.shifts[level]])
         if alike:
             kernel = rename_inames(kernel, alike, new, existing_ok=True)
         for member in members:

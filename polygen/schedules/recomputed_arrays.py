@@ -83,12 +83,13 @@ def _take(plan: Plan, chosen: Sequence[_Chosen], names: Sequence[str]) -> bool:
         [insn.id for insn in plan.kernel.instructions if insn.id in ids],
         f"{', '.join(own)} computed where {'it is' if len(own) == 1 else 'they are'} read",
         f"{saved:.3g} bytes less are moved, {max(0, again):.3g} operations done again",
-        partial(_recomputed, names=[name for name in names if name in known]),
+        partial(_recomputed, names=tuple([name for name in names if name in known])),
     )
 
 
 def _recomputed(kernel: Kernel, names: Sequence[str]) -> Kernel:
-    used = [i for i in kernel.inames if any(i in x.within_inames for x in kernel.instructions)]
+    around = frozenset[str]().union(*(insn.within_inames for insn in kernel.instructions))
+    used = tuple([iname for iname in kernel.inames if iname in around])
     return remove_unused_inames(recompute_temporaries(kernel, names), used)
 
 
