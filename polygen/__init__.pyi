@@ -177,6 +177,9 @@ from polygen.transforms.instructions.collect_common_factors import (
 )
 from polygen.transforms.instructions.fold_constants import fold_constants as fold_constants
 from polygen.transforms.instructions.map_instructions import map_instructions as map_instructions
+from polygen.transforms.instructions.recompute_temporaries import (
+    recompute_temporaries as recompute_temporaries,
+)
 from polygen.transforms.instructions.remove_dependency import remove_dependency as remove_dependency
 from polygen.transforms.instructions.remove_instructions import (
     remove_instructions as remove_instructions,
@@ -433,6 +436,7 @@ __all__ = [
     "propagate_reduction",
     "propose",
     "realize_reduction",
+    "recompute_temporaries",
     "reduce_in_parts",
     "reduce_online",
     "register_callable",

@@ -41,6 +41,10 @@ class NotARule(UserError):
     """An assignment that no single expression can stand for."""
 
 
+class NotRecomputable(UserError):
+    """A temporary that cannot be computed anew in a scalar where it is read."""
+
+
 class NotPrivatizable(UserError):
     """A temporary that cannot have elements for each iteration of a loop."""
 

@@ -10,8 +10,13 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
+from polygen.schedules.contracted_arrays import arrays_contracted
+from polygen.schedules.dead_stores import dead_stores_dropped
+from polygen.schedules.distributed_loops import loops_distributed
+from polygen.schedules.fused_nests import nests_fused
 from polygen.schedules.plan import Plan
 from polygen.schedules.products import products_in_tiles
+from polygen.schedules.recomputed_arrays import arrays_recomputed
 from polygen.schedules.reductions_alike import reductions_alike
 from polygen.schedules.stencils import stencils_in_registers
 from polygen.schedules.streams import streams_at_once
@@ -59,7 +64,7 @@ def values_substituted(plan: Plan) -> None:
             (),
             "temporaries are computed where they are used",
             "an array less is written and read, and a launch saved",
-            lambda knl: substituted(knl, plan.request.sizes),
+            lambda knl: substituted(knl, plan.request.sizes, with_scalars=False),
         )
 
 
@@ -106,6 +111,11 @@ def launches_shared(plan: Plan) -> None:
 
 
 STAGES: tuple[Stage, ...] = (
+    dead_stores_dropped,  # what nothing reads
+    loops_distributed,  # statements that are parallel, beside some that are not
+    nests_fused,  # nests side by side that share data, if their loops stay parallel
+    arrays_contracted,  # temporaries that one iteration uses alone: scalars
+    arrays_recomputed,  # those that are cheaper to compute again than to move
     products_in_tiles,  # contractions: tiles in registers
     reductions_alike,  # those of one statement over one loop
     reductions_shared,  # sums and what uses them, row by row

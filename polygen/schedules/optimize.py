@@ -22,6 +22,10 @@ def optimize(
 ) -> Kernel:
     """Schedule a kernel for its target, without a step of yours.
 
+    First the statements: stores that nobody sees are dropped; loops that are serial because of some
+    statements are distributed; nests are fused if that keeps loops parallel and saves bytes;
+    temporaries become scalars, or are computed where they are read if that is cheaper.
+
     On processors, large products of matrices are computed in tiles of packed operands; other
     reductions go along memory, in vectors; element-wise loops are turned so that the innermost one
     walks through memory; threads share the outermost parallel loop of each nest that has work for

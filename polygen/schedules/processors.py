@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from polygen.schedules.contracted_arrays import arrays_contracted
+from polygen.schedules.dead_stores import dead_stores_dropped
+from polygen.schedules.distributed_loops import loops_distributed
+from polygen.schedules.fused_nests import nests_fused
 from polygen.schedules.loop_orders import in_memory_order
 from polygen.schedules.plan import Plan
+from polygen.schedules.recomputed_arrays import arrays_recomputed
 from polygen.schedules.sums import products_packed, sums_shared
 from polygen.schedules.threads import on_threads
 from polygen.schedules.waves import in_waves
@@ -14,6 +19,11 @@ from polygen.schedules.waves import in_waves
 Stage: TypeAlias = Callable[[Plan], None]
 
 STAGES: tuple[Stage, ...] = (
+    dead_stores_dropped,  # what nothing reads
+    loops_distributed,  # statements that are parallel, beside some that are not
+    nests_fused,  # nests side by side that share data, if their loops stay parallel
+    arrays_contracted,  # temporaries that one iteration uses alone: scalars
+    arrays_recomputed,  # those that are cheaper to compute again than to move
     products_packed,  # large products of matrices: tiles in registers, panels packed
     sums_shared,  # other reductions: threads and vectors, in the order of memory
     in_memory_order,  # element-wise nests: the innermost loop walks through memory

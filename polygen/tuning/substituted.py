@@ -6,14 +6,11 @@ done twice: up to a bound, and as long as expressions stay short.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from graphlib import TopologicalSorter
+from collections.abc import Mapping
 from typing import SupportsIndex
 
 from polygen.analysis.access.accesses import references
 from polygen.errors import (
-    CannotProve,
-    IllegalStep,
     MissingArgument,
     NotCountable,
     TypeNotFound,
@@ -21,66 +18,39 @@ from polygen.errors import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.instruction import Assigning, Assignment, Instruction
+from polygen.ir.instruction import Assigning, Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.transforms.inames.remove_unused_inames import remove_unused_inames
-from polygen.transforms.instructions.add_dependency import add_dependency
-from polygen.transforms.instructions.remove_dependency import remove_dependency
 from polygen.transforms.rules.assignment_to_subst import assignment_to_subst
 from polygen.transforms.rules.expand_subst import expand_subst
+from polygen.tuning.direct_dependencies import with_direct_dependencies
 from polygen.tuning.work import points
 
 _MOST_NODES = 200  # of an expression: what is longer is hard to read, and compilers take long
 _MOST_AGAIN = 1 << 27  # operations done twice: a few microseconds, as long as a launch
 
 
-def substituted(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
-    """Return the kernel in which readers compute what is computed element by element."""
+def substituted(
+    kernel: Kernel, sizes: Mapping[str, SupportsIndex], *, with_scalars: bool = True
+) -> Kernel:
+    """Return the kernel in which readers compute what is computed element by element.
+
+    Parameters:
+        kernel: the kernel.
+        sizes: the value of each size.
+        with_scalars: also where a scalar is read in its own iteration: it is in a register.
+    """
     used = [i for i in kernel.inames if any(i in x.within_inames for x in kernel.instructions)]
     before = kernel
     for insn in kernel.expanded.assignments:
-        if isinstance(insn, Assignment) and _is_element_wise(kernel.expanded, insn):
+        if not (isinstance(insn, Assignment) and _is_element_wise(kernel.expanded, insn)):
+            continue
+        if with_scalars or not _is_in_register(kernel, insn):
             kernel = _in_readers(kernel, insn.id, sizes)
-    return kernel if kernel is before else _depending_directly(remove_unused_inames(kernel, used))
-
-
-def _depending_directly(kernel: Kernel) -> Kernel:
-    """Return the kernel with dependencies on what an instruction meets, and on nothing else."""
-    above: dict[str, set[str]] = {}
-    for insn in _in_order(kernel):
-        direct = insn.depends_on
-        above[insn.id] = {*direct, *(name for dep in direct for name in above[dep])}
-        met = {dep for dep in above[insn.id] if _meet(kernel.instruction(dep), insn)}
-        if missing := sorted(met - direct):
-            kernel = add_dependency(kernel, f"id:{insn.id}", [f"id:{dep}" for dep in missing])
-        kernel = _freed(kernel, insn.id, sorted(direct - met))
-    return kernel
-
-
-def _freed(kernel: Kernel, insn_id: str, idle: Sequence[str]) -> Kernel:
-    """Return the kernel without dependencies of an instruction, unless an order rests on them."""
-    if not idle:
-        return kernel
-    try:
-        return remove_dependency(kernel, f"id:{insn_id}", [f"id:{name}" for name in idle])
-    except (IllegalStep, CannotProve):
-        return kernel
-
-
-def _in_order(kernel: Kernel) -> list[Instruction]:
-    """Return the instructions, each after those that it depends on."""
-    graph = {insn.id: insn.depends_on for insn in kernel.instructions}
-    return [kernel.instruction(name) for name in TopologicalSorter(graph).static_order()]
-
-
-def _meet(first: Instruction, second: Instruction) -> bool:
-    """Tell whether one of two instructions writes what the other touches."""
-    if not (isinstance(first, Assigning) and isinstance(second, Assigning)):
-        return True
-    written, later = set(first.written_names), set(second.written_names)
-    touched = later.union(second.read_names)
-    return not (written.isdisjoint(touched) and later.isdisjoint(first.read_names))
+    return (
+        kernel if kernel is before else with_direct_dependencies(remove_unused_inames(kernel, used))
+    )
 
 
 def _is_element_wise(kernel: Kernel, insn: Assignment) -> bool:
@@ -94,6 +64,17 @@ def _is_element_wise(kernel: Kernel, insn: Assignment) -> bool:
         and name not in insn.read_names
         and (not index or len(inames) == len(index))
         and not any(is_parallel(kernel.tags.get(i)) for i in insn.within_inames)
+    )
+
+
+def _is_in_register(kernel: Kernel, insn: Assignment) -> bool:
+    """Tell whether a scalar is read in its own iteration alone."""
+    readers = [i for i in kernel.expanded.instructions if insn.written in i.read_names]
+    return isinstance(insn.assignee, ex.Variable) and all(
+        isinstance(reader, Assigning)
+        and not reader.reductions
+        and reader.within_inames == insn.within_inames
+        for reader in readers
     )
 
 

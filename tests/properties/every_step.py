@@ -400,6 +400,13 @@ def _share(knl: Kernel, r: random.Random) -> AnyStep | None:
     return None if iname is None else AnyStep("unprivatize_temporaries_with_inames", (iname,))
 
 
+def _recompute(knl: Kernel, r: random.Random) -> AnyStep | None:
+    names = [t.name for t in knl.temporaries]
+    if not names:
+        return None
+    return AnyStep("recompute_temporaries", (r.sample(names, min(len(names), r.randint(1, 2))),))
+
+
 def _vector_loads(knl: Kernel, r: random.Random) -> AnyStep | None:
     read = sorted({n for i in knl.instructions for n in i.read_names if n in _arrays(knl)})
     iname = _one(knl, r)
@@ -696,6 +703,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "unroll_reduction": (_terms, 1),
     "parallelize_reduction": (_share_reduction, 1),
     "collect_common_factors": (_factors, 1),
+    "recompute_temporaries": (_recompute, 1),
     "set_argument_order": (_argument_order, 0.3),
     "simplify_indices": (_simpler, 0.7),
     "fold_constants": (_folded, 0.5),

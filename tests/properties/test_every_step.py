@@ -104,7 +104,7 @@ def _check_refused(seeds: range) -> Counter[str]:
 
 
 def test_what_is_refused_is_harmful() -> None:
-    counted = _check_refused(range(36, 52))
+    counted = _check_refused(range(68, 84))
     assert counted["accepted"] > 30
     assert counted["wrong"] > 5
 

@@ -95,9 +95,18 @@ def rename_iname(
         return _of_some(kernel, (old_iname, new_iname), within, existing_ok=existing_ok)
     if existing_ok and new_iname in kernel.home_domains:
         return _fused(kernel, old_iname, new_iname)
-    is_new_name(kernel, new_iname)
-    domains = tuple([_renamed(d, old_iname, new_iname) for d in kernel.domains])
-    return _with_domains(kernel, domains, old_iname, new_iname)
+    return with_new_name(kernel, old_iname, new_iname)
+
+
+def with_new_name(kernel: Kernel, old: str, new: str) -> Rearranged:
+    """Return the kernel with a name for an iname that nothing has yet.
+
+    Raises:
+        NameTaken, ReservedName: if it cannot be a new name.
+    """
+    is_new_name(kernel, new)
+    domains = tuple([_renamed(d, old, new) for d in kernel.domains])
+    return _with_domains(kernel, domains, [old], new)
 
 
 def _of_some(
@@ -114,18 +123,20 @@ def _of_some(
     return rename_iname(apart, own, new, existing_ok=True)
 
 
-def _with_domains(kernel: Kernel, domains: tuple[Domain, ...], old: str, new: str) -> Rearranged:
-    """Return the kernel with other domains, and the new iname wherever the old one was."""
-    values = {old: ex.Variable(new)}
+def _with_domains(
+    kernel: Kernel, domains: tuple[Domain, ...], olds: Sequence[str], new: str
+) -> Rearranged:
+    """Return the kernel with other domains, and the new iname wherever the old ones were."""
+    values = {old: ex.Variable(new) for old in olds}
     known = [i for d in domains for i in d.inames]
 
     def renamed(inames: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(new if i == old else i for i in inames))
+        return tuple(dict.fromkeys(new if i in values else i for i in inames))
 
     result = kernel.copy(
         domains=domains,
         instructions=tuple([instruction_at(i, values, known) for i in kernel.instructions]),
-        tags={new if i == old else i: tag for i, tag in kernel.tags.items()},
+        tags={new if i in values else i: tag for i, tag in kernel.tags.items()},
         priorities=tuple([renamed(p) for p in kernel.priorities]),
     )
     return Rearranged(result, values)
@@ -141,12 +152,36 @@ def _renamed(domain: Domain, old: str, new: str) -> Domain:
 
 
 def _fused(kernel: Kernel, old: str, new: str) -> Rearranged:
-    if old == new:
-        return Rearranged(kernel)
-    check_two_loops(kernel, old, new)
-    result = _with_domains(kernel, _joined_domains(kernel, old, new), old, new)
-    _check_one_loop(result.kernel, old, new)
+    return Rearranged(kernel) if old == new else in_one_loop(kernel, [old], new)
+
+
+def in_one_loop(kernel: Kernel, olds: Sequence[str], new: str) -> Rearranged:
+    """Return the kernel with one loop of several, all at once.
+
+    Parameters:
+        kernel: the kernel.
+        olds: inames, each once, and not the new one.
+        new: the iname that stays.
+
+    Raises:
+        DomainsDiffer, TagConflict, LoopsOfOneInstruction, NotFusible: if they cannot be one.
+    """
+    for place, old in enumerate(olds):
+        for other in (new, *olds[:place]):
+            if other == new or _are_together(kernel, old, other):
+                check_two_loops(kernel, old, other)
+    joined = kernel
+    for old in olds:
+        joined = joined.copy(domains=_joined_domains(joined, old, new))
+    result = _with_domains(kernel, joined.domains, olds, new)
+    _check_one_loop(result.kernel, olds, new)
     return result
+
+
+def _are_together(kernel: Kernel, first: str, second: str) -> bool:
+    return not {*kernel.numbers_of_loops.get(first, ())}.isdisjoint(
+        kernel.numbers_of_loops.get(second, ())
+    )
 
 
 def _joined_domains(kernel: Kernel, old: str, new: str) -> tuple[Domain, ...]:
@@ -201,12 +236,13 @@ def _check_values(kernel: Kernel, olds: isl.Set, news: isl.Set, inames: tuple[st
             raise differ(kernel, old, new, f"for {given}, {what}" if given else what)
 
 
-def _check_one_loop(kernel: Kernel, old: str, new: str) -> None:
+def _check_one_loop(kernel: Kernel, olds: Sequence[str], new: str) -> None:
     """Check that there is a loop tree for the new kernel."""
+    named = ", ".join(map(repr, olds))
     found = circle(kernel.priorities)
     if found:
         raise NotFusible(
-            f"'{old}' cannot be fused with '{new}': then priorities would put loops in a circle: "
+            f"{named} cannot be fused with '{new}': then priorities would put loops in a circle: "
             f"{', '.join(found)}",
             where=caller_location(),
             remedy="give priorities after fusing",
@@ -214,7 +250,7 @@ def _check_one_loop(kernel: Kernel, old: str, new: str) -> None:
     why = why_none_is_permitted(kernel)
     if why is not None:
         raise NotFusible(
-            f"'{old}' cannot be fused with '{new}': then {why.what}",
+            f"{named} cannot be fused with '{new}': then {why.what}",
             where=caller_location(),
             excerpt=why.excerpt,
             remedy="fuse the instructions in between, too; leave out a dependency that is not "

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from polygen.errors import InvalidArgument
+from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
+from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Inames, Within, to_names, transformation
-from polygen.transforms.fusion.rename_iname import rename_iname
+from polygen.transforms.fusion.rename_iname import in_one_loop, rename_iname, with_new_name
 
 
 @transformation
@@ -16,8 +18,8 @@ def rename_inames(
     new_iname: str,
     existing_ok: bool = False,
     within: Within | None = None,
-) -> Kernel:
-    """Give several inames one name, which makes one loop of theirs: `rename_iname`, one by one.
+) -> Kernel | Rearranged:
+    """Give several inames one name, which makes one loop of theirs: `rename_iname` of all at once.
 
     Kind: order and storage.
 
@@ -63,7 +65,14 @@ def rename_inames(
             where=caller_location(),
             remedy="name each once",
         )
-    for position, iname in enumerate(olds):
-        fused = existing_ok or position > 0
-        kernel = rename_iname(kernel, iname, new_iname, existing_ok=fused, within=within)
-    return kernel
+    if within is not None:
+        for position, iname in enumerate(olds):
+            fused = existing_ok or position > 0
+            kernel = rename_iname(kernel, iname, new_iname, existing_ok=fused, within=within)
+        return kernel
+    if existing_ok and new_iname in kernel.home_domains:
+        return in_one_loop(kernel, olds, new_iname)
+    first, *others = olds
+    joined = in_one_loop(kernel, others, first).kernel if others else kernel
+    result = with_new_name(joined, first, new_iname).kernel
+    return Rearranged(result, dict.fromkeys(olds, ex.Variable(new_iname)))

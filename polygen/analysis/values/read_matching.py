@@ -33,7 +33,7 @@ from polygen.analysis.values.computed_anew import OTHER_TYPE, Anew, may_be_seen
 from polygen.analysis.values.unaffected_variables import Settled
 from polygen.analysis.values.vague_past import Start, VaguePasts
 from polygen.ir import expression as ex
-from polygen.ir.array import GlobalArg
+from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 
@@ -290,13 +290,14 @@ class Reads:
         nodes: tuple[Expression, Expression],
         at: Context,
     ) -> bool:
-        """Tell whether one value was stored in one array, whose type a call may decide."""
+        """Tell whether one value was stored in variables of one type.
+
+        In one array, whose type a call may decide, or in two that are declared alike.
+        """
         old, new = nodes
         if not (is_access(old, at.old) and is_access(new, at.new)):
             return False
-        name = ex.name_of(old)
-        array = self._new.variables[name]
-        if name != ex.name_of(new) or not isinstance(array, GlobalArg) or array.dtype is not None:
+        if not self._are_stored_alike(ex.name_of(old), ex.name_of(new)):
             return False
         for source in was:
             after, points = self._origins.followed(self._new, now, at.new, at.points)
@@ -309,6 +310,15 @@ class Reads:
             if self._comparing.match(*values, Context(points, before, after)) is not None:
                 return False
         return True
+
+    def _are_stored_alike(self, old: str, new: str) -> bool:
+        """Tell whether a variable of either kernel rounds what is stored in it as the other's."""
+        before, after = self._old.variables[old], self._new.variables[new]
+        if old == new and isinstance(after, GlobalArg) and after.dtype is None:
+            return True
+        if not (isinstance(before, TemporaryVariable) and isinstance(after, TemporaryVariable)):
+            return False
+        return before.dtype is not None and before.dtype == after.dtype
 
     def _both_have(
         self,

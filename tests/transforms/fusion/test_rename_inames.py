@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 import polygen as pg
-from polygen.errors import DomainsDiffer, IllegalStep, InvalidArgument, NameTaken, UnknownIname
+from polygen.errors import (
+    DomainsDiffer,
+    IllegalStep,
+    InvalidArgument,
+    LoopsOfOneInstruction,
+    NameTaken,
+    NotFusible,
+    UnknownIname,
+)
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import SIZES, agree, kernel, loops, lowered
 from tests.transforms.numpy_runs import numpy_agrees
@@ -66,3 +74,13 @@ def test_whoever_vouches_for_a_step_does_so_for_its_parts() -> None:
     new = rename(knl, "i, j", "p", unsafe=True)
     assert [i.within_inames for i in new.instructions] == [{"p"}, {"p"}]
     assert len(new.claims) == 1
+
+
+def test_all_at_once() -> None:
+    """One by one, the second loop would stand between the other two."""
+    refused(NotFusible, "cannot be fused", pg.rename_iname, CHAIN, "k", "i", existing_ok=True)
+    new = pg.rename_inames(CHAIN, "k, j", "i", existing_ok=True)
+    assert [insn.within_inames for insn in new.instructions] == [{"i"}] * 3
+    assert len(new.history) == 1
+    together = kernel("{ [i,j,k]: 0<=i,j,k<n }", "b[i,j] = 2\nc[k] = b[k,k]")
+    refused(LoopsOfOneInstruction, "'j'", pg.rename_inames, together, "i, j", "k", True)
