@@ -35,12 +35,14 @@ class Plan:
     """A kernel that stages change step by step.
 
     Attributes:
+        given: the kernel at first.
         kernel: the kernel so far.
         request: what is asked for.
         choices: what was decided, in order.
     """
 
     def __init__(self, kernel: Kernel, request: Request) -> None:
+        self.given = kernel
         self.kernel = kernel
         self.request = request
         self.choices: list[Choice] = []

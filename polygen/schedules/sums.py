@@ -8,8 +8,9 @@ from polygen.errors import NotAProduct, UserError
 from polygen.ir.kernel import Kernel
 from polygen.schedules.nests import Extents
 from polygen.schedules.plan import Plan
-from polygen.tuning.optimize_reductions import optimize_reductions
+from polygen.tuning.optimize_reductions import shared_by_threads
 from polygen.tuning.pack_product import pack_product
+from polygen.tuning.scattered import scattering
 
 _LARGE = 96**3  # multiplications: in fewer, packing takes as long as it saves
 _PACKED = "tiles in registers, of packed operands"
@@ -42,14 +43,13 @@ def sums_shared(plan: Plan) -> None:
     """Let threads and vectors share all other reductions."""
     request = plan.request
     reducing = _reducing(plan.kernel)
-    if reducing:
+    updating = [insn.id for insn in scattering(plan.kernel)] if request.units > 1 else []
+    if reducing or updating:
         plan.take(
-            reducing,
+            [*reducing, *updating],
             "reductions in threads and vectors",
             "along what lies side by side in memory",
-            lambda knl: optimize_reductions(
-                knl, request.limits, sizes=request.sizes, tune=request.tune
-            ),
+            lambda knl: shared_by_threads(knl, request.sizes),
         )
 
 

@@ -52,6 +52,7 @@ from polygen.tuning.blocked_sums import (
     sum_in_blocks,
 )
 from polygen.tuning.lanes import elements_of, in_lanes, operand_of
+from polygen.tuning.shared_values import in_memory
 
 _PART = 1 << 14  # neighbours that are reduced in a row: more are worth a thread
 _MANY = 64  # results that are enough for all threads
@@ -198,7 +199,7 @@ def beside(kernel: Kernel) -> Kernel:
             continue
         outermost = along_memory(kernel, insn.id, free)[0][0]
         try:
-            kernel = on_groups(kernel, (outermost,))
+            kernel = on_groups(in_memory(kernel, [outermost]), (outermost,))
         except UserError:  # iterations need each other: it stays as it is
             continue
     return kernel
