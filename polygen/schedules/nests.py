@@ -9,7 +9,7 @@ from math import prod
 from polygen.analysis.order.loop_tree import LoopNode, TreeNode, loop_tree, statements
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import is_on_axis, is_parallel
 from polygen.transforms.loops.size_estimates import extent_for
 from polygen.tuning.work import operations_in
 
@@ -78,8 +78,13 @@ def _nest(node: LoopNode) -> Nest:
     return Nest(tuple(loops), body)
 
 
+def is_on_axes(kernel: Kernel, nest: Nest) -> bool:
+    """Tell whether a loop of a nest, or in it, is on an axis of the hardware; lanes are not."""
+    return any(is_on_axis(kernel.tags.get(iname)) for iname in nest.inames)
+
+
 def is_mapped(kernel: Kernel, nest: Nest) -> bool:
-    """Tell whether a loop of a nest, or in it, is on an axis of the hardware already."""
+    """Tell whether a loop of a nest, or in it, is on an axis of the hardware, or of lanes."""
     return any(is_parallel(kernel.tags.get(iname)) for iname in nest.inames)
 
 

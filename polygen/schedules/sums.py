@@ -8,11 +8,14 @@ from polygen.errors import NotAProduct, UserError
 from polygen.ir.kernel import Kernel
 from polygen.schedules.nests import Extents
 from polygen.schedules.plan import Plan
+from polygen.schedules.scans import scanned
+from polygen.transforms.kernels.set_options import set_options
 from polygen.tuning.optimize_reductions import shared_by_threads
 from polygen.tuning.pack_product import pack_product
 from polygen.tuning.scattered import scattering
 
 _LARGE = 96**3  # multiplications: in fewer, packing takes as long as it saves
+_LONG = 64  # values: fewer are added up as fast one by one
 _PACKED = "tiles in registers, of packed operands"
 
 
@@ -50,6 +53,25 @@ def sums_shared(plan: Plan) -> None:
             "reductions in threads and vectors",
             "along what lies side by side in memory",
             lambda knl: shared_by_threads(knl, request.sizes),
+        )
+    _in_several_variables(plan)
+
+
+def _in_several_variables(plan: Plan) -> None:
+    """Let what is left as it is be added up in vectors, where loops are long."""
+    options, extents = plan.kernel.options, Extents(plan.kernel, plan.request.sizes)
+    insns = [plan.kernel.expanded.instruction(name) for name in _reducing(plan.kernel)]
+    left = [
+        insn.id
+        for insn in insns
+        if extents.instances(insn.reduction_inames) >= _LONG and not scanned(plan.kernel, insn)
+    ]
+    if left and options.allow_reassociation and not options.vectorize_sums:
+        plan.take(
+            left,
+            "sums in vectors",
+            "no addition waits for the one before",
+            lambda knl: set_options(knl, vectorize_sums=True),
         )
 
 

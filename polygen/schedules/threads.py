@@ -11,7 +11,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
-from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of, weight_of
+from polygen.schedules.nests import Extents, Nest, is_on_axes, nests_of, weight_of
 from polygen.schedules.plan import Plan
 from polygen.schedules.scans import scanned
 from polygen.transforms.inames.tag_inames import tag_inames
@@ -68,7 +68,7 @@ def _candidates(
 ) -> Iterator[tuple[str, Nest]]:
     """Yield loops that may be shared, with their nests: at most one around each instruction."""
     for nest in nests:
-        if is_mapped(plan.kernel, nest):
+        if is_on_axes(plan.kernel, nest):
             continue
         chosen = _chosen(plan, nest, extents, outside)
         if chosen is not None:
