@@ -128,7 +128,9 @@ def typed(knl: pg.Kernel, given: Data) -> pg.Kernel:
     types = {
         name: np.asarray(value).dtype
         for name, value in given.items()
-        if name not in known and name in {a.name for a in knl.arguments} and not isinstance(value, int)
+        if name not in known
+        and name in {a.name for a in knl.arguments}
+        and not isinstance(value, int)
     }
     return pg.add_dtypes(knl, types) if types else knl
 
