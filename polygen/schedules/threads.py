@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
+from polygen.analysis.integers.affine_forms import linear_form
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
@@ -118,10 +118,13 @@ def _why_slower(plan: Plan, nest: Nest, iname: str) -> str | None:
             return "each iteration of a scan goes on from the one before"
         if isinstance(insn, Assignment) and insn.atomicity is not None:
             inside = extents.instances(insn.reduction_inames)
-            if weight_of(insn) * inside < _ATOMIC and iname not in _index(insn):
+            if weight_of(insn) * inside < _ATOMIC and not _is_own(plan.kernel, insn, iname):
                 return "threads would wait for each other at atomic updates"
     return None
 
 
-def _index(insn: Assignment) -> frozenset[str]:
-    return NO_NAMES.union(*map(walk.free_variables, ex.index_of(insn.assignee)))
+def _is_own(kernel: Kernel, insn: Assignment, iname: str) -> bool:
+    """Tell whether each iteration updates an element of its own, as far as subscripts show."""
+    names = {*kernel.inames, *kernel.parameters}
+    index = [i for i in ex.index_of(insn.assignee) if linear_form(i, names) is not None]
+    return any(iname in walk.free_variables(i) for i in index)
