@@ -162,15 +162,24 @@ def syrk() -> pg.Kernel:
 
 
 def floyd_warshall() -> pg.Kernel:
+    """Return the kernel that reads a row and a column before it writes: others have an order."""
     return pg.make_kernel(
-        "{ [i, j, k, p, q]: 0<=i,j,k,p,q<n }",
+        "{ [i, j, k, p, q, r]: 0<=i,j,k,p,q,r<n }",
         """
         out[p, q] = start[p, q]  {id=copy, dep=*}
-        out[i, j] = min(out[i, j], out[i, k] + out[k, j])  {id=step, dep=copy, inames=k:i:j}
+        for k
+            to[r] = out[k, r]  {id=to, dep=copy}
+            <> through = out[i, k]  {id=through, dep=copy}
+            out[i, j] = min(out[i, j], through + to[j])  {id=step, dep=to:through:copy}
+        end
         """,
-        [pg.GlobalArg("out, start", np.int32, shape="n, n"), "..."],
+        [
+            pg.GlobalArg("out, start", np.int32, shape="n, n"),
+            pg.TemporaryVariable("to", np.int32, ("n",), pg.AddressSpace.GLOBAL),
+            "...",
+        ],
         name="floyd_warshall",
-        loop_priority=["k, i, j", "p, q"],
+        loop_priority=["k, i, j", "k, r", "p, q"],
     )
 
 

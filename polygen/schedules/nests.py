@@ -9,9 +9,12 @@ from math import prod
 from polygen.analysis.order.loop_tree import LoopNode, TreeNode, loop_tree, statements
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.sizes import OpenEnd
 from polygen.ir.tags import is_on_axis, is_parallel
 from polygen.transforms.loops.size_estimates import extent_for
 from polygen.tuning.work import operations_in
+
+_BY_DATA = 16  # iterations that a loop is expected to have whose bounds are data
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,14 @@ class Extents:
         self._known: dict[str, int] = {}
 
     def of(self, iname: str) -> int:
-        """Return how many values an iname has, from the least to the largest."""
+        """Return how many values an iname has, from the least to the largest.
+
+        Where data decides, these are few: a sparse row, say.
+        """
         if iname not in self._known:
-            self._known[iname] = extent_for(self._kernel, iname, self._sizes)
+            decided = _is_decided_by_data(self._kernel, iname)
+            found = _BY_DATA if decided else extent_for(self._kernel, iname, self._sizes)
+            self._known[iname] = found
         return self._known[iname]
 
     def instances(self, inames: Sequence[str] | frozenset[str]) -> int:
@@ -118,6 +126,12 @@ class Extents:
             * self.instances((insn.within_inames | insn.reduction_inames).difference(outside))
             for insn in nest.instructions
         )
+
+
+def _is_decided_by_data(kernel: Kernel, iname: str) -> bool:
+    """Tell whether a bound of an iname is a value that the kernel reads or computes."""
+    ends = {size.name for size in kernel.derived_sizes if isinstance(size, OpenEnd)}
+    return any(n in kernel.writers or n in ends for n in kernel.home_domains[iname].parameters)
 
 
 def weight_of(insn: Instruction) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from polygen.errors import NotAProduct, UserError
 from polygen.ir.kernel import Kernel
-from polygen.schedules.nests import Extents
+from polygen.schedules.nests import Extents, weight_of
 from polygen.schedules.plan import Plan
 from polygen.schedules.scans import scanned
 from polygen.transforms.kernels.set_options import set_options
@@ -15,6 +16,8 @@ from polygen.tuning.pack_product import pack_product
 from polygen.tuning.scattered import scattering
 
 _LARGE = 96**3  # multiplications: in fewer, packing takes as long as it saves
+_SHARED = "reductions in threads and vectors"
+_WORTH_IT = 50_000  # operations: fewer, and waking threads takes as long
 _LONG = 64  # values: fewer are added up as fast one by one
 _PACKED = "tiles in registers, of packed operands"
 
@@ -47,14 +50,28 @@ def sums_shared(plan: Plan) -> None:
     request = plan.request
     reducing = _reducing(plan.kernel)
     updating = [insn.id for insn in scattering(plan.kernel)] if request.units > 1 else []
-    if reducing or updating:
+    work = _operations(plan, [*reducing, *updating])
+    if work < _WORTH_IT:
+        if reducing or updating:
+            plan.leave([*reducing, *updating], _SHARED, f"there are {work} operations alone")
+    else:
         plan.take(
             [*reducing, *updating],
-            "reductions in threads and vectors",
+            _SHARED,
             "along what lies side by side in memory",
             lambda knl: shared_by_threads(knl, request.sizes),
         )
     _in_several_variables(plan)
+
+
+def _operations(plan: Plan, ids: Sequence[str]) -> int:
+    """Return about how many operations some instructions take together."""
+    extents, plain = Extents(plan.kernel, plan.request.sizes), plan.kernel.expanded
+    insns = [plain.instruction(name) for name in ids]
+    return sum(
+        weight_of(insn) * extents.instances(insn.within_inames | insn.reduction_inames)
+        for insn in insns
+    )
 
 
 def _in_several_variables(plan: Plan) -> None:
