@@ -110,10 +110,16 @@ class Extents:
         Where data decides, these are few: a sparse row, say.
         """
         if iname not in self._known:
-            decided = _is_decided_by_data(self._kernel, iname)
-            found = _BY_DATA if decided else extent_for(self._kernel, iname, self._sizes)
-            self._known[iname] = found
+            self._known[iname] = self._expected(iname)
         return self._known[iname]
+
+    def _expected(self, iname: str) -> int:
+        if _is_decided_by_data(self._kernel, iname):
+            return _BY_DATA
+        home = self._kernel.home_domains[iname]
+        inames = [i for i in home.parameters if i in self._kernel.home_domains]
+        short = {i: _BY_DATA for i in inames if _is_decided_by_data(self._kernel, i)}
+        return extent_for(self._kernel, iname, {**self._sizes, **short})
 
     def instances(self, inames: Sequence[str] | frozenset[str]) -> int:
         """Return how often what is in some loops is executed, at most."""

@@ -17,7 +17,7 @@ from polygen.tuning.scattered import scattering
 
 _LARGE = 96**3  # multiplications: in fewer, packing takes as long as it saves
 _SHARED = "reductions in threads and vectors"
-_WORTH_IT = 50_000  # operations: fewer, and waking threads takes as long
+_WORTH_IT = 100_000  # operations: fewer, and waking threads takes as long
 _LONG = 64  # values: fewer are added up as fast one by one
 _PACKED = "tiles in registers, of packed operands"
 

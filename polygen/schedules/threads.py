@@ -19,7 +19,7 @@ from polygen.tuning.shared_values import in_memory, names_computed_again
 
 _AXIS = "g.0"
 _SEVERAL = 2  # threads: for one, a loop is better left to the compiler
-_WORTH_IT = 100_000  # operations: fewer, and waking threads takes as long
+_WORTH_IT = 200_000  # operations: fewer, and waking threads takes as long
 _ATOMIC = 100  # operations for each atomic update: fewer, and threads wait for each other
 _EACH = 4  # iterations for each thread: else one that is late keeps all others waiting
 
