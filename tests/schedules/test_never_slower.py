@@ -1,13 +1,12 @@
 """Schedules of random kernels beside the kernels as they are: the least times of some calls.
 
-All on one thread: how long others take to come depends on what else the machine does.
+Threads take some time to come, the more the busier the machine is: that is allowed for.
 """
 
 from __future__ import annotations
 
-import ctypes
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,23 +21,13 @@ from tests.random_kernels.maker import arguments_of
 
 LIMITS = pg.Limits(2e10, 3e10, compute_units=2)
 SIZES = {"n": 22, "m": 18}
-MOST, CALLING = 1.2, 20e-6  # times as long; seconds for what is prepared in a call
+MOST, WAKING = 1.2, 100e-6  # times as long; seconds in which threads come
 CALLS, ROUNDS = 5, 12
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::polygen.errors.{name}")
     for name in ("NotParallel", "NotVectorized", "SeparationIgnored", "PriorityIgnored")
 ]
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Let OpenMP's regions have one thread."""
-    openmp = ctypes.CDLL("libgomp.so.1")
-    before = openmp.omp_get_max_threads()
-    openmp.omp_set_num_threads(1)
-    yield
-    openmp.omp_set_num_threads(before)
 
 
 def call_of(knl: Kernel, arguments: dict[str, Any]) -> Callable[[], object]:
@@ -61,13 +50,13 @@ def both_times(plain: Callable[[], object], new: Callable[[], object]) -> tuple[
     first, second = least(plain), least(new)
     for _ in range(ROUNDS):
         first, second = min(first, least(plain)), min(second, least(new))
-        if second <= MOST * first + CALLING:
+        if second <= MOST * first + WAKING:
             break
     return first, second
 
 
 @pytest.mark.deep
-@pytest.mark.usefixtures("optimized", "one_thread")
+@pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("seeds", [range(s, s + 20) for s in range(60_000, 60_100, 20)], ids=str)
 def test_schedules_are_not_slower(seeds: range) -> None:
     slower: list[str] = []
@@ -84,7 +73,7 @@ def test_schedules_are_not_slower(seeds: range) -> None:
         if new.history != plain.history:
             measured += 1
             first, second = both_times(*calls)
-            if second > MOST * first + CALLING:
+            if second > MOST * first + WAKING:
                 slower.append(f"seed {seed}: {first:.1e} s, after optimize {second:.1e} s")
     assert measured
     assert not slower, "\n".join(slower)
