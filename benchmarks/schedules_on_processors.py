@@ -69,6 +69,7 @@ def _benchmark(name: str) -> Case:
     numpy = getattr(with_numpy, name, None)
 
     def expected(given: Data) -> list[Any]:
+        assert numpy is not None
         found = numpy(given)()
         return [np.array(r) for r in (found if isinstance(found, tuple) else (found,))]
 
