@@ -9,7 +9,6 @@ touched lies side by side.  The others are ordered by how far apart they walk.
 from __future__ import annotations
 
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_parallel
 from polygen.schedules.nests import Extents, Nest, all_nests, nests_of
 from polygen.schedules.plan import Plan
 from polygen.transforms.inames.prioritize_loops import prioritize_loops
@@ -24,14 +23,15 @@ _SHORT = 4  # iterations: too few to walk along
 def in_memory_order(plan: Plan) -> None:
     """Turn the loops of each nest, where that gains much and is legal."""
     for nest in list(all_nests(nests_of(plan.kernel))):
-        if len(nest.loops) > 1 and nest.is_perfect and not _has_order(plan.kernel, nest):
+        if len(nest.loops) > 1 and nest.is_perfect and not _has_order(plan, nest):
             _turn(plan, nest)
 
 
-def _has_order(kernel: Kernel, nest: Nest) -> bool:
-    """Tell whether the loops are ordered by what reduces, or by axes."""
-    is_reducing = any(insn.reductions for insn in nest.instructions)
-    return is_reducing or any(is_parallel(kernel.tags.get(iname)) for iname in nest.loops)
+def _has_order(plan: Plan, nest: Nest) -> bool:
+    """Tell whether the loops are ordered by what reduces, by tags, or by a stage before."""
+    if any(insn.reductions for insn in nest.instructions):
+        return True
+    return any(i in plan.kernel.tags or i not in plan.given.inames for i in nest.inames)
 
 
 def _turn(plan: Plan, nest: Nest) -> None:

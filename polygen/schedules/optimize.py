@@ -28,8 +28,10 @@ def optimize(
 
     On processors, large products of matrices are computed in tiles of packed operands; other
     reductions go along memory, in vectors; element-wise loops are turned so that the innermost one
-    walks through memory; threads share the outermost parallel loop of each nest that has work for
-    them; where no loop is parallel, tiles are shared in waves.
+    walks through memory; loops around those that go on from one iteration to the next are executed
+    in vectors; threads share the outermost parallel loop of each nest that has work for them, parts
+    of long scans, and updates of elements that data names; where no loop is parallel, tiles are
+    shared in waves.
 
     On GPUs, contractions are computed in register tiles, as many as the device has units for;
     groups of work items share other reductions (`optimize_reductions`); what is cheap is computed

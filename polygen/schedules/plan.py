@@ -53,6 +53,7 @@ class Plan:
     """A kernel that stages change step by step.
 
     Attributes:
+        given: the kernel at first.
         kernel: the kernel so far.
         request: what is asked for.
         choices: what was decided, in order.
@@ -61,6 +62,7 @@ class Plan:
     """
 
     def __init__(self, kernel: Kernel, request: Request) -> None:
+        self.given = kernel
         self.kernel = kernel
         self.request = request
         self.choices: list[Choice] = []

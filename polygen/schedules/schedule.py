@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeAlias
 
 from polygen.errors import InvalidArgument, NoDevice, UserError
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.measured_device import threads_of_processor
+from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
 from polygen.ir.target_facts import facts_of
 from polygen.pipeline import generate_code
@@ -20,6 +22,8 @@ from polygen.schedules.plan import Plan, Request
 from polygen.schedules.tuned import tuned
 from polygen.source import caller_location
 from polygen.transforms.loops.size_estimates import likely_sizes
+
+Stage: TypeAlias = Callable[[Plan], None]
 
 BUDGET = 10.0  # seconds
 _ASSUMED = "H200"  # of GPUs, where there is none
@@ -50,17 +54,56 @@ def scheduled(
 def _planned(typed: Kernel, request: Request) -> Plan:
     """Return the plan after all stages, for a kernel whose inputs have types."""
     plan = Plan(typed, request)
-    has_code = _has_code(typed)
-    for stage in grids.STAGES if plan.request.on_grid else processors.STAGES:
-        before, count = plan.kernel, len(plan.choices)
-        stage(plan)
-        if has_code and plan.kernel is not before and (why := _why_no_code(plan.kernel)):
-            undone = [c for c in plan.choices[count:] if c.is_taken]
-            del plan.choices[count:]
-            plan.kernel = before
-            for choice in undone:
-                plan.leave(choice.ids, choice.what, f"there would be no code: {why}")
+    stages: Sequence[Stage] = grids.STAGES if request.on_grid else processors.STAGES
+    while stages:
+        stages = _carried_out(plan, stages)
     return plan
+
+
+def _carried_out(plan: Plan, stages: Sequence[Stage]) -> Sequence[Stage]:
+    """Carry out stages up to the first one that leaves no code; return those after it.
+
+    Code is generated once, if all goes well: that takes longer than to choose.  Else the stage is
+    found by bisection, and undone.
+    """
+    at_first = _Snapshot(plan.kernel, tuple(plan.choices), frozenset(plan.settled))
+    after: list[_Snapshot] = []
+    for stage in stages:
+        stage(plan)
+        after.append(_Snapshot(plan.kernel, tuple(plan.choices), frozenset(plan.settled)))
+    if plan.kernel is at_first.kernel or not _why_no_code(plan.kernel):
+        return ()
+    if _why_no_code(at_first.kernel):
+        return ()  # there is none in any case
+    good, bad = -1, len(after) - 1
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if _why_no_code(after[middle].kernel):
+            bad = middle
+        else:
+            good = middle
+    _undo(plan, after[good] if good >= 0 else at_first, after[bad])
+    return stages[bad + 1 :]
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """A plan after a stage."""
+
+    kernel: Kernel
+    choices: tuple[Choice, ...]
+    settled: frozenset[str]
+
+
+def _undo(plan: Plan, before: _Snapshot, after: _Snapshot) -> None:
+    """Go back to where a plan was before a stage, and note what is not done."""
+    why = _why_no_code(after.kernel)
+    plan.kernel = before.kernel
+    plan.choices[:] = before.choices
+    plan.settled = set(before.settled)
+    for choice in after.choices[len(before.choices) :]:
+        if choice.is_taken:
+            plan.leave(choice.ids, choice.what, f"there would be no code: {why}")
 
 
 def request_for(
@@ -84,10 +127,6 @@ def _of_grid() -> Limits:
         return Limits.of_device()
     except NoDevice:
         return Limits.named(_ASSUMED)
-
-
-def _has_code(kernel: Kernel) -> bool:
-    return _why_no_code(kernel) is None
 
 
 def _why_no_code(kernel: Kernel) -> str | None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from polygen.errors import NotAProduct, UserError
 from polygen.ir.kernel import Kernel
-from polygen.schedules.nests import Extents
+from polygen.schedules.nests import Extents, weight_of
 from polygen.schedules.plan import Plan
-from polygen.tuning.optimize_reductions import optimize_reductions
+from polygen.schedules.scans import scanned
+from polygen.transforms.kernels.set_options import set_options
+from polygen.tuning.optimize_reductions import shared_by_threads
 from polygen.tuning.order_sums import order_sums
 from polygen.tuning.pack_product import pack_product
+from polygen.tuning.scattered import scattering
 
 _LARGE = 96**3  # multiplications: in fewer, packing takes as long as it saves
 _VECTORS = None, 32, 64  # bytes; None for what the machine has
 _PACKINGS = "packed", "packed, vectors of 32 bytes", "packed, vectors of 64 bytes", "not packed"
 _SHARINGS = "threads and vectors", "in the order of memory", "as they are"
+_SHARED = "reductions in threads and vectors"
+_WORTH_IT = 100_000  # operations: fewer, and waking threads takes as long
+_LONG = 64  # values: fewer are added up as fast one by one
 _PACKED = "tiles in registers, of packed operands"
 
 
@@ -51,21 +58,47 @@ def sums_shared(plan: Plan) -> None:
     """Let threads and vectors share all other reductions."""
     request = plan.request
     reducing = _reducing(plan.kernel)
-    if not reducing:
-        return
-    extents = Extents(plan.kernel, plan.request.sizes)
-    nests = [plan.kernel.expanded.instruction(name) for name in reducing]
-    work = sum(extents.instances(i.within_inames | i.reduction_inames) for i in nests)
-    picked = plan.pick(f"sums of {', '.join(reducing)}", _SHARINGS, work)
-    if picked == 0:
+    updating = [insn.id for insn in scattering(plan.kernel)] if request.units > 1 else []
+    ids = [*reducing, *updating]
+    work = _operations(plan, ids)
+    if ids and work < _WORTH_IT:
+        plan.leave(ids, _SHARED, f"there are {work} operations alone")
+    elif ids:
+        picked = plan.pick(f"sums of {', '.join(ids)}", _SHARINGS, work)
+        if picked == 0:
+            why = "along what lies side by side in memory"
+            plan.take(ids, _SHARED, why, lambda knl: shared_by_threads(knl, request.sizes))
+        elif picked == 1:
+            plan.take(reducing, _SHARINGS[1], "it was faster", order_sums)
+    _in_several_variables(plan)
+
+
+def _operations(plan: Plan, ids: Sequence[str]) -> int:
+    """Return about how many operations some instructions take together."""
+    extents, plain = Extents(plan.kernel, plan.request.sizes), plan.kernel.expanded
+    insns = [plain.instruction(name) for name in ids]
+    return sum(
+        weight_of(insn) * extents.instances(insn.within_inames | insn.reduction_inames)
+        for insn in insns
+    )
+
+
+def _in_several_variables(plan: Plan) -> None:
+    """Let what is left as it is be added up in vectors, where loops are long."""
+    options, extents = plan.kernel.options, Extents(plan.kernel, plan.request.sizes)
+    insns = [plan.kernel.expanded.instruction(name) for name in _reducing(plan.kernel)]
+    left = [
+        insn.id
+        for insn in insns
+        if extents.instances(insn.reduction_inames) >= _LONG and not scanned(plan.kernel, insn)
+    ]
+    if left and options.allow_reassociation and not options.vectorize_sums:
         plan.take(
-            reducing,
-            "reductions in threads and vectors",
-            "along what lies side by side in memory",
-            lambda knl: optimize_reductions(knl, request.limits, sizes=request.sizes),
+            left,
+            "sums in vectors",
+            "no addition waits for the one before",
+            lambda knl: set_options(knl, vectorize_sums=True),
         )
-    elif picked == 1:
-        plan.take(reducing, _SHARINGS[1], "it was faster", order_sums)
 
 
 def _reducing(kernel: Kernel) -> list[str]:

@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
+from polygen.analysis.integers.affine_forms import linear_form
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
-from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
+from polygen.schedules.nests import Extents, Nest, is_on_axes, nests_of, weight_of
 from polygen.schedules.plan import Plan
+from polygen.schedules.scans import scanned
 from polygen.transforms.inames.tag_inames import tag_inames
+from polygen.tuning.shared_values import in_memory, names_computed_again
 
 _AXIS = "g.0"
-_WORTH_IT = 30_000  # operations: fewer, and waking threads takes as long
+_SEVERAL = 2  # threads: for one, a loop is better left to the compiler
+_WORTH_IT = 200_000  # operations: fewer, and waking threads takes as long
+_ATOMIC = 100  # operations for each atomic update: fewer, and threads wait for each other
 _EACH = 4  # iterations for each thread: else one that is late keeps all others waiting
 
 
 def on_threads(plan: Plan) -> None:
     """Let threads share the iterations of loops."""
+    if plan.request.units < _SEVERAL:
+        return
     extents = Extents(plan.kernel, plan.request.sizes)
     found = list(_candidates(plan, nests_of(plan.kernel), extents, ()))
     plain = [pair for pair in found if _is_plain(plan.kernel, pair[0])]
@@ -30,6 +40,8 @@ def on_threads(plan: Plan) -> None:
 
 def _share(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
     """Let threads share loops, in one step; tell whether that is legal."""
+    if not _kept(plan, [iname for iname, _ in found]):
+        return False
     tags = {iname: _AXIS for iname, _ in found}
     threads = f"{plan.request.units} thread{'s' if plan.request.units != 1 else ''}"
     return plan.take(
@@ -40,12 +52,23 @@ def _share(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
     )
 
 
+def _kept(plan: Plan, inames: Sequence[str]) -> bool:
+    """Put what threads would compute again into memory; tell whether that is legal."""
+    names = names_computed_again(plan.kernel, inames)
+    return not names or plan.take(
+        [insn.id for name in names for insn in plan.kernel.writers[name]],
+        f"{', '.join(map(repr, names))} in memory",
+        "each thread would compute it again",
+        lambda knl: in_memory(knl, inames),
+    )
+
+
 def _candidates(
     plan: Plan, nests: Sequence[Nest], extents: Extents, outside: tuple[str, ...]
 ) -> Iterator[tuple[str, Nest]]:
     """Yield loops that may be shared, with their nests: at most one around each instruction."""
     for nest in nests:
-        if is_mapped(plan.kernel, nest):
+        if is_on_axes(plan.kernel, nest):
             continue
         chosen = _chosen(plan, nest, extents, outside)
         if chosen is not None:
@@ -75,6 +98,9 @@ def _may_be_shared(plan: Plan, nest: Nest, iname: str) -> bool:
     kernel = plan.kernel
     if iname not in kernel.inames or kernel.tags.get(iname) is not None:
         return False
+    if why := _why_slower(plan, nest, iname):
+        plan.leave(nest.ids, f"threads along '{iname}'", why)
+        return False
     if _is_plain(kernel, iname):
         return True
     trial = Plan(kernel, plan.request)
@@ -87,3 +113,23 @@ def _may_be_shared(plan: Plan, nest: Nest, iname: str) -> bool:
 
 def _is_plain(kernel: Kernel, iname: str) -> bool:
     return is_plainly_parallel(kernel, iname, GroupTag(0))
+
+
+def _why_slower(plan: Plan, nest: Nest, iname: str) -> str | None:
+    """Return why threads would take longer than one does; None if they would not."""
+    extents = Extents(plan.kernel, plan.request.sizes)
+    for insn in nest.instructions:
+        if iname in scanned(plan.kernel, insn):
+            return "each iteration of a scan goes on from the one before"
+        if isinstance(insn, Assignment) and insn.atomicity is not None:
+            inside = extents.instances(insn.reduction_inames)
+            if weight_of(insn) * inside < _ATOMIC and not _is_own(plan.kernel, insn, iname):
+                return "threads would wait for each other at atomic updates"
+    return None
+
+
+def _is_own(kernel: Kernel, insn: Assignment, iname: str) -> bool:
+    """Tell whether each iteration updates an element of its own, as far as subscripts show."""
+    names = {*kernel.inames, *kernel.parameters}
+    index = [i for i in ex.index_of(insn.assignee) if linear_form(i, names) is not None]
+    return any(iname in walk.free_variables(i) for i in index)

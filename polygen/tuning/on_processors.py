@@ -19,7 +19,7 @@ from polygen.analysis.access.strides import Address
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.analysis.integers.recombined_numbers import recombined
 from polygen.analysis.typing.inference import sizes
-from polygen.errors import NoSuchReduction, UserError
+from polygen.errors import ExtentNotConstant, NoSuchReduction, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Array
@@ -54,6 +54,7 @@ from polygen.tuning.blocked_sums import (
     sum_in_blocks,
 )
 from polygen.tuning.lanes import elements_of, in_lanes, operand_of
+from polygen.tuning.shared_values import in_memory
 from polygen.tuning.time_steps import results_of
 
 _PART = 1 << 14  # neighbours that are reduced in a row: more are worth a thread
@@ -106,7 +107,10 @@ def on_processors(kernel: Kernel, insn_id: str) -> Kernel:
 
 def _with_fewer_loops(kernel: Kernel, insn_id: str) -> Kernel:
     """Return the kernel with one loop for what follows each other in memory, if all does."""
-    new = coalesce_reduction(kernel, insn_id)
+    try:
+        new = coalesce_reduction(kernel, insn_id)
+    except ExtentNotConstant:  # a triangle: its loops stay two
+        return kernel
     offsets = [_offset(array, index) for array, index in elements_of(new, new.instruction(insn_id))]
     divided = any(walk.classes(offset) & {ex.FloorDiv, ex.Remainder} for offset in offsets)
     return kernel if divided else new  # what is divided is no vector
@@ -203,7 +207,7 @@ def beside(kernel: Kernel) -> Kernel:
             continue
         outermost = along_memory(kernel, insn.id, free)[0][0]
         try:
-            kernel = on_groups(kernel, (outermost,))
+            kernel = on_groups(in_memory(kernel, [outermost]), (outermost,))
         except UserError:  # iterations need each other: it stays as it is
             continue
     return kernel
@@ -262,9 +266,18 @@ def _value_first(kernel: Kernel, insn_id: str) -> tuple[Kernel, str]:
 
 
 def on_groups(kernel: Kernel, inames: tuple[str, ...], first: int = 0) -> Kernel:
-    """Return the kernel with loops on axes of groups, the last one on the first."""
-    tags = dict(zip(inames[::-1], map(GroupTag, range(first, 3)), strict=False))
+    """Return the kernel with loops on axes of groups, the last one on the first.
+
+    Of loops that bound each other only the outermost: threads share a triangle by its rows.
+    """
+    free = [i for at, i in enumerate(inames) if not _is_bounded_by(kernel, i, inames[:at])]
+    tags = dict(zip(free[::-1], map(GroupTag, range(first, 3)), strict=False))
     return tag_inames(kernel, tags)
+
+
+def _is_bounded_by(kernel: Kernel, iname: str, others: Sequence[str]) -> bool:
+    home = kernel.home_domains[iname]
+    return any(i in home.inames or i in home.parameters for i in others)
 
 
 def _in_parts(

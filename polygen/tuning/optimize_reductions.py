@@ -167,7 +167,8 @@ def shared_reductions(
     """
     facts = facts_of(kernel.target)
     if not facts.has_grid:
-        return _scattered(_on_processors(kernel, sizes), sizes, on_threads)
+        new = beside(_on_processors(kernel, sizes)) if families(kernel) else kernel
+        return _scattered(new, sizes, on_threads)
     if limits.compute_units is None:
         raise InvalidArgument(
             "optimize_reductions was given limits that do not say how many compute units there are",
@@ -224,6 +225,11 @@ def _scattered(
     return kernel
 
 
+def shared_by_threads(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
+    """Let threads of a processor share reductions and updates; warn where that cannot be."""
+    return _scattered(_on_processors(kernel, sizes), sizes, on_threads)
+
+
 def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     """Let threads and vectors share reductions; warn where that cannot be."""
     found = families(kernel)
@@ -249,7 +255,7 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
             raise
         except UserError as error:
             _warn(kernel, _shown(family), error.what)
-    return with_results_stored(beside(kernel), results, partial(_warn, kernel))
+    return with_results_stored(kernel, results, partial(_warn, kernel))
 
 
 def _spelled_out(kernel: Kernel, ids: Sequence[str]) -> Kernel:

@@ -69,7 +69,7 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     """
     insn = one_id(kernel, insn)
     product, dtype = _product(kernel, insn)
-    size = vector_bytes or _vector_bytes()
+    size = vector_bytes or machine_vector_bytes()
     if dtype.kind != "c":
         return packed(kernel, product, Blocks.of(dtype, size))
     new = split_complex_sum(kernel, insn)
@@ -81,7 +81,7 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     return packed(new, product, Blocks.of(part_type, size, parts=2))
 
 
-def _vector_bytes() -> int:
+def machine_vector_bytes() -> int:
     """Return how large this machine's vectors are."""
     described = Path("/proc/cpuinfo")
     has_large = described.exists() and "avx512f" in described.read_text(encoding="utf-8")

@@ -38,8 +38,8 @@ def test_choices_stand_there_with_their_reasons() -> None:
         loop_priority="p, q",
         seq_dependencies=True,
     )
-    fast = pg.optimize(pg.add_dtypes(knl, {"c": "float64"}), LIMITS, sizes={"n": 50_000})
-    text = str(pg.explain(fast, LIMITS, sizes={"n": 50_000}))
+    fast = pg.optimize(pg.add_dtypes(knl, {"c": "float64"}), LIMITS, sizes={"n": 150_000})
+    text = str(pg.explain(fast, LIMITS, sizes={"n": 150_000}))
     done, left = text.split("\ndone:\n")[1].split("\nnot done:\n")
     assert "'p' inside: it touches 2 lines" in done.replace("touches 0.26", "touches 2")
     assert "threads along 'q'" in done

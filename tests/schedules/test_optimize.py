@@ -85,7 +85,7 @@ def test_steps_of_time_stay_outside() -> None:
         pg.GlobalArg("a, b", np.float64, shape="n"),
         loop_priority=["t, i", "t, j"],
     )
-    new = optimized(knl, n=10**5, T=10)
+    new = optimized(knl, n=10**6, T=10)
     assert {iname: str(tag) for iname, tag in new.tags.items()} == {"i": "g.0", "j": "g.0"}
     a = np.arange(50.0)
     expected = a.copy()
