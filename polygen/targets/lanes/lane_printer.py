@@ -184,14 +184,27 @@ class LanePrinter(Printer):
         return Lanes(text, EQUALITY, BOOL, truth_type(term.c_type))
 
     def binary(
-        self, operator: str, left: Term, right: Term, dtype: DType, level: int, modular: bool
+        self,
+        operator: str,
+        left: Term,
+        right: Term,
+        dtype: DType,
+        level: int,
+        modular: bool,
+        wraps: bool = False,
     ) -> Term:
         """Return ``left operator right``, computed in a type."""
-        found = super().binary(operator, left, right, dtype, level, modular)
+        found = super().binary(operator, left, right, dtype, level, modular, wraps)
         if not isinstance(left, Lanes) and not isinstance(right, Lanes):
             return found
         text, exact, split = found.text, found.exact, found.split
-        return Lanes(text, level, dtype, found.c_type, exact, split=split)
+        return Lanes(text, level, dtype, found.c_type, exact, split=split, bounds=found.bounds)
+
+    def without_sign(self, left: Term, right: Term, c_type: DType) -> tuple[Term, Term]:
+        """Return operands such that C computes in an unsigned type: both, if they are vectors."""
+        if not isinstance(left, Lanes) and not isinstance(right, Lanes):
+            return super().without_sign(left, right, c_type)
+        return self.cast(left, c_type), self.cast(right, c_type)
 
     def common(
         self, left: Term, right: Term, dtype: DType, modular: bool
