@@ -28,6 +28,7 @@ from polygen.targets.expressions.typed_terms import (
     Lanes,
     Term,
     promoted,
+    unsigned,
 )
 from polygen.targets.lanes.lane_helpers import helper_name, is_whole, truth_type
 from polygen.targets.languages.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SHORT_NAMES
@@ -213,11 +214,13 @@ class LanePrinter(Printer):
         if not isinstance(left, Lanes) and not isinstance(right, Lanes):
             return super().common(left, right, dtype, modular)
         wanted = promoted(dtype)
-        left, right = (
-            self.element(t if modular and t.dtype == dtype else self.exact(t), wanted)
-            for t in (left, right)
-        )
-        return left, right, wanted
+        if not modular or left.dtype != dtype:
+            left = self.exact(left)
+        if not modular or right.dtype != dtype:
+            right = self.exact(right)
+        if modular and unsigned(wanted) in (left.c_type, right.c_type):  # it wraps around
+            return *self.without_sign(left, right, unsigned(wanted)), unsigned(wanted)
+        return self.element(left, wanted), self.element(right, wanted), wanted
 
     def logical(self, operator: str, terms: Iterable[Term]) -> Term:
         """Return terms joined by ``&&`` or ``||``: in vectors, bit by bit."""

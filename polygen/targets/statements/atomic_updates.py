@@ -51,7 +51,7 @@ def atomic_lines(
     native = is_native(place, expressions, update) and atomics.native(update.operation, place.dtype)
     if native:
         note_native(place, expressions, update.operation)
-        names["x"] = expressions.value(update.operand, place.dtype)
+        names["x"] = expressions.value(update.operand, place.dtype, exact=True)
         return filled(native, names)
     note_needs(atomics, expressions)
     old = ex.Variable(expressions.new_name("old", computed_in(place.dtype)))
