@@ -208,3 +208,129 @@ def test_the_sanitizer_sees_overflow(tmp_path: Path, capfd: pytest.CaptureFixtur
 def test_every_operator_in_opencl(step: int) -> None:
     cases = CASES[::step]
     check(cases, run_opencl(cases, ARRAYS, may_warn=True))
+
+
+# --- in kernels: vectors, sums, atomic updates
+
+_TEXT = """
+r[i] = (x[i]*x[i]) % 9
+s[i] = 7 if x[i] + 1 > x[i] else abs(x[i]*y[i]) % 7
+t[i] = -x[i] - y[i]
+u[i] = (x[i] << 2) + 3*y[i] + (x[i] & y[i] + 1)
+"""
+
+
+def _expected(x: Array, y: Array) -> dict[str, Array]:
+    with np.errstate(all="ignore"):
+        one = x.dtype.type(1)
+        return {
+            "r": (x * x) % 9,
+            "s": np.where(x + one > x, x.dtype.type(7), np.abs(x * y) % 7),
+            "t": -x - y,
+            "u": (x << 2) + 3 * y + (x & (y + one)),
+        }
+
+
+def _operands(name: str) -> tuple[Array, Array]:
+    count = len(ARRAYS["a_int8"]) // 8 * 8
+    return tuple(ARRAYS[f"{letter}_{name}"][-count:].copy() for letter in "ab")  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("c", "int32"),
+        ("opencl", "int32"),
+        *(pytest.param("c", name, marks=pytest.mark.more) for name in ("int16", "int64", "uint32")),
+        *(pytest.param("opencl", name, marks=pytest.mark.more) for name in ("int8", "int64")),
+    ],
+)
+def test_lanes(target: str, name: str) -> None:
+    x, y = _operands(name)
+    data = [pg.GlobalArg(a, name) for a in "xyrstu"]
+    knl = pg.make_kernel("{ [i]: 0<=i<8*n }", _TEXT, [*data, "..."])
+    lanes = 32 // max(4, x.itemsize)
+    knl = pg.set_options(pg.split_iname(knl, "i", lanes, inner_tag="vec"), return_dict=True)
+    _, found = knl.executor(target)(x=x, y=y)
+    for result, expected in _expected(x, y).items():
+        np.testing.assert_array_equal(found[result], expected, err_msg=result)
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_sums(target: str) -> None:
+    """What reductions, scans and updates accumulate, on one thread and in lanes."""
+    x, y = _operands("int64")
+    text = """
+    total[0] = sum(i, x[i]*y[i])
+    factor[0] = product(j, 2*x[j] + 1)
+    running[l] = sum(k, x[k])
+    """
+    domains = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }", "{ [l,k]: 0<=k<=l<n }"]
+    data = [*(pg.GlobalArg(a, np.int64, shape="n") for a in "xy"), "..."]
+    knl = pg.set_options(pg.make_kernel(domains, text, data), return_dict=True)
+    _, found = knl.executor(target)(x=x, y=y)
+    with np.errstate(all="ignore"):
+        assert found["total"][0] == np.sum(x * y)
+        assert found["factor"][0] == np.prod(2 * x + 1)
+        np.testing.assert_array_equal(found["running"], np.cumsum(x))
+
+
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+def test_atomic_updates(target: str) -> None:
+    x, y = _operands("int32")
+    text = """
+    sums[i % 3] = sums[i % 3] + x[i]*y[i]  {atomic}
+    products[i % 3] = products[i % 3]*(2*x[i] + 1)  {atomic}
+    """
+    data = [pg.GlobalArg(a, np.int32, shape=s) for a, s in zip("xy", "nn", strict=True)]
+    data += [pg.GlobalArg(a, np.int32, shape=3) for a in ("sums", "products")]
+    knl = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", text, [*data, "..."]), {"i": "g.0"})
+    sums, products = np.zeros(3, np.int32), np.ones(3, np.int32)
+    knl.executor(target)(x=x, y=y, sums=sums, products=products)
+    with np.errstate(all="ignore"):
+        terms, factors = x * y, 2 * x + np.int32(1)
+    for k in range(3):
+        assert sums[k] == np.sum(terms[k::3], dtype=np.int32)
+        assert products[k] == np.prod(factors[k::3], dtype=np.int32)
+
+
+def test_atomic_sums_are_the_hardware_s() -> None:
+    """GCC has no instruction for ``h += (unsigned) x``: there it would compare and swap."""
+    text = "h[b[i]] = h[b[i]] + x[i]*x[i]  {atomic}"
+    data = [pg.GlobalArg(a, np.int32, shape="n") for a in "xbh"]
+    knl = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", text, [*data, "..."]), {"i": "g.0"})
+    assert "h[b[i]] += (int) (x[i] * (uint32_t) x[i]);" in pg.generate_code(knl, "c").source
+
+
+# --- what is left as it is
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("out[i] = 3*i + 1", "3LL * i + 1"),
+        ("out[i] = x[2*p[i] + i]", "x[2 * p[i] + i]"),
+        ("out[i] = (x[i] & 255)*(p[i] & 255) + 1", "(x[i] & 255) * (p[i] & 255) + 1"),
+        ("out[i] = x[i]//3 + 1", "pg_floor_div_i32(x[i], 3) + 1"),
+        ("out[i] = s[i]*s[i] - 1", "s[i] * s[i] - 1"),
+        ("out[i] = int32(s[i])*int32(s[i])", "(int) s[i] * (int) s[i]"),
+        ("out[i] = int64(x[i])*int64(p[i])", "(int64_t) x[i] * (int64_t) p[i]"),
+    ],
+)
+def test_what_does_not_leave_its_type(statement: str, expected: str) -> None:
+    """Counters, subscripts, and values that are proved to be small are computed as they are."""
+    types = {"s": np.int16, "x": np.int32, "p": np.int32}
+    data = [
+        pg.GlobalArg(name, types[name], shape="n + 9") for name in types if f"{name}[" in statement
+    ]
+    text = pg.generate_code(
+        pg.make_kernel("{ [i]: 0<=i<n }", statement, [*data, "..."]), "c"
+    ).source
+    assert f"out[i] = {expected};" in text
+
+
+def test_a_sum_is_converted_once() -> None:
+    data = [*(pg.GlobalArg(a, np.int32) for a in "xyz"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "z[i] = x[i] + y[i]*x[i] - y[i] + z[i] + 1", data)
+    text = pg.generate_code(knl, "c").source
+    assert "z[i] = x[i] + y[i] * (uint32_t) x[i] - y[i] + z[i] + 1;" in text
