@@ -20,6 +20,8 @@ from polygen.ir import expression as ex
 from polygen.ir.expression import Expression, Subscript, Variable
 from tests.targets.execute import Array, evaluate, run_c, run_opencl
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 SMALL = ("int8", "uint8", "int16", "uint16")
 LARGE = ("int32", "uint32", "int64", "uint64")
 SIGNED = ("int8", "int16", "int32", "int64")
