@@ -80,7 +80,10 @@ def promoted(dtype: DType) -> DType:
 
 def unsigned(dtype: DType) -> DType:
     """Return the integer type of the same size that has no sign."""
-    return np.dtype(f"u{dtype.itemsize}")
+    return _UNSIGNED[dtype.itemsize]
+
+
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def usual(left: DType, right: DType) -> DType:
