@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from polygen.analysis.typing.expression_types import node_type
-from polygen.analysis.typing.functions import lookup
+from polygen.analysis.typing.functions import ResultType, lookup
 from polygen.analysis.typing.index_arithmetic import is_arithmetic, operands, written_out
 from polygen.analysis.typing.kinds import Kind, letter
 from polygen.analysis.typing.magnitude import MOST_FOR_INT32
@@ -256,12 +256,13 @@ class Annotator:
             return limits
         parts = operands(node)
         ranges = [self.range_of(part) for part in parts]
-        if isinstance(node, ex.Sum | ex.Product):
-            if any(self._is_smaller(part, dtype) for part in parts):
-                return limits  # some of them meet in a smaller type, and wrap around there
-        elif isinstance(node, ex.FloorDiv | ex.Remainder) and ranges[1][0] <= 0 <= ranges[1][1]:
-            return limits  # of division by zero comes zero
-        return _within(range_of(node, ranges), limits)
+        several = isinstance(node, ex.Sum | ex.Product)
+        if several and any(self._is_smaller(part, dtype) for part in parts):
+            return limits  # some of them meet in a smaller type, and wrap around there
+        low, high = range_of(node, ranges)
+        if isinstance(node, ex.FloorDiv | ex.Remainder):  # of division by zero comes zero
+            low, high = min(low, 0), max(high, 0)
+        return _within((low, high), limits)
 
     def _is_smaller(self, part: Expression, dtype: DType) -> bool:
         kind = self.found.kinds[id(part)]
@@ -269,7 +270,8 @@ class Annotator:
 
     def _range_of_converted(self, node: ex.Call, limits: Range) -> Range:
         """Return between which numbers the result of a function is: of a conversion, the same."""
-        if user_function(node) is not None or lookup(ex.name_of(node.function)).dtype is None:
+        own = user_function(node) is not None
+        if own or lookup(ex.name_of(node.function)).result is not ResultType.CONVERTED:
             return limits
         (value,) = node.parameters
         kind = self.found.kinds[id(value)]
