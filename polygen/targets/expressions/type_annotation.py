@@ -255,6 +255,8 @@ class Annotator:
         if dtype == BOOL or not is_arithmetic(node):
             return limits
         parts = operands(node)
+        if isinstance(node, ex.If) and (decided := self.constant(node.condition)) is not None:
+            return _within(self.range_of(node.then if decided else node.else_), limits)
         ranges = [self.range_of(part) for part in parts]
         several = isinstance(node, ex.Sum | ex.Product)
         if several and any(self._is_smaller(part, dtype) for part in parts):
