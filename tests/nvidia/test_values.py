@@ -136,6 +136,37 @@ def test_equal_halves_are_computed_once() -> None:
     assert 3 <= ptx.count("cvt.rn.f16.f32") <= 6
 
 
+def test_integers_wrap_around(host: HostDriver) -> None:
+    """In vectors, and where updates are atomic."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<8*n }",
+        """
+        r[i] = x[i]*x[i] + 3*y[i] - x[i]
+        s[i] = (x[i] << 2) + (-y[i]) if x[i] + 1 > x[i] else x[i]*y[i]
+        total[0] = total[0]*(2*x[i] + 1)  {atomic}
+        """,
+        [
+            *(pg.GlobalArg(a, np.int32) for a in "xyrs"),
+            pg.GlobalArg("total", np.int32, (1,)),
+            "...",
+        ],
+    )
+    info = np.iinfo(np.int32)
+    x = np.random.default_rng(3).integers(info.min, info.max, 48, np.int32)
+    x[:4], y = (info.min, info.max, -1, 46341), x[::-1].copy()
+    with np.errstate(all="ignore"):
+        r, product = x * x + 3 * y - x, np.prod(2 * x + 1, dtype=np.int32)
+        s = np.where(x + np.int32(1) > x, (x << 2) - y, x * y)
+    knl = pg.set_options(pg.split_iname(knl, "i", 8, outer_tag="g.0"), return_dict=True)
+    for tag in ("vec", "for"):
+        total = np.ones(1, np.int32)
+        run = pg.tag_inames(knl, {"i_inner": tag}).executor("cuda")
+        found = run(x=x, y=y, total=total)[1]
+        np.testing.assert_array_equal(found["r"], r)
+        np.testing.assert_array_equal(found["s"], s)
+        assert total[0] == product
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
 def test_memory_that_the_host_allocates_is_read_in_vectors(host: HostDriver, dtype: str) -> None:
     knl = pg.make_kernel(

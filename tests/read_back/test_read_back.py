@@ -170,7 +170,7 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     (_old_values, "c", "#pragma omp atomic capture\n", ""),
     (_old_values, "c", "&next, &h_old_0", "&h_old_0, &next"),
     (_old_values, "c", "h_old_1 = i", "h_old_1 = b[i]"),
-    (_old_values, "c", "3 * h_old_2", "2 * h_old_2"),
+    (_old_values, "c", "3u * h_old_2", "2u * h_old_2"),
     (_old_values, "opencl", "a[i] = h_old;", "a[i] = h[at[i]];"),
     (_old_values, "opencl", "], i, b[i])", "], b[i], i)"),
     (_old_values, "opencl", "d[i] = h_old_2;", "d[i] = h_old_1;"),

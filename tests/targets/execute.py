@@ -232,8 +232,7 @@ def run_c(
     """Return the result of each case, computed in C."""
     batch = make_batch(cases, arrays)
     source = print_program(batch.program, get_target("c")).source
-    # Integers wrap around in NumPy, too.
-    library = ctypes.CDLL(str(compile_c(source, folder, flags=("-fwrapv", *flags))))
+    library = ctypes.CDLL(str(compile_c(source, folder, flags=flags)))
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays.values(), *batch.outputs.values())]
     library["cases"](*pointers, ctypes.c_int(len(next(iter(arrays.values())))))
     return batch.results()
@@ -248,8 +247,7 @@ def run_opencl(
     batch = make_batch(cases, arrays)
     printed = print_program(batch.program, get_target("opencl"))
     context = cl.create_some_context(interactive=False)
-    # Optimized, signed integers need not wrap around.
-    built, log = build_opencl(context, printed, "-cl-opt-disable")
+    built, log = build_opencl(context, printed)
     assert may_warn or not log, log
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     every = {**arrays, **batch.outputs}

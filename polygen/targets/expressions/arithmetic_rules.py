@@ -20,10 +20,13 @@ from polygen.targets.expressions.typed_terms import (
     SUM,
     UNARY,
     Term,
+    is_held,
     negated,
     promoted,
+    result_range,
+    unsigned,
 )
-from polygen.targets.languages.target import BOOL, UINT32
+from polygen.targets.languages.target import BOOL
 
 _POWERS = {2: "square", 3: "cube", 4: "fourth_power"}
 
@@ -43,7 +46,7 @@ def _meeting(found: Sequence[Kind], at: DType) -> tuple[list[Kind], DType]:
 
 
 def _first(p: Printer, nodes: Sequence[Expression], kinds: Sequence[Kind], at: DType) -> Term:
-    return p.term(nodes[0], p.dtype(kinds[min(1, len(kinds) - 1)], at))
+    return p.bounded(p.term(nodes[0], p.dtype(kinds[min(1, len(kinds) - 1)], at)), nodes[0])
 
 
 # --- sums
@@ -63,7 +66,8 @@ def print_sum(p: Printer, node: ex.Sum, at: DType) -> Term:
         if dtype == BOOL:
             total = p.logical("||", (total, right))
         else:
-            total = p.binary(operator, total, right, dtype, SUM, modular=True)
+            wraps = p.wraps_around(kind)
+            total = p.binary(operator, total, right, dtype, SUM, modular=True, wraps=wraps)
     return total
 
 
@@ -90,7 +94,7 @@ def _summand(p: Printer, node: Expression, dtype: DType) -> tuple[str, Term]:
             return opposite, _times(p, first, node.children, kinds, at)
     elif _is_negative(p, node, dtype):
         return opposite, p.number(-p.constant(node), dtype)
-    return operator, p.term(node, dtype)
+    return operator, p.bounded(p.term(node, dtype), node)
 
 
 def _is_negative(p: Printer, node: Expression, dtype: DType) -> bool:
@@ -106,17 +110,27 @@ def _is_negative(p: Printer, node: Expression, dtype: DType) -> bool:
 
 def print_product(p: Printer, node: ex.Product, at: DType) -> Term:
     """Print a product; one with -1 in front is the negative of the others."""
-    first, *others = node.children
-    if not others or not is_minus_one(first) or p.kind(others[0]) == BOOL:
+    minus, *others = node.children
+    if not others or not is_minus_one(minus) or p.kind(others[0]) == BOOL:
         return _product(p, node.children, at)
     kinds, at = _steps(p, others, at)
-    return _times(p, _negative(p.wide(_first(p, others, kinds, at))), others, kinds, at)
+    first = _first(p, others, kinds, at)
+    negative = _negative(p, first, others[0], wraps=p.wraps_around(kinds[0]))
+    return _times(p, negative, others, kinds, at)
 
 
-def _negative(operand: Term) -> Term:
+def _negative(p: Printer, operand: Term, node: Expression, *, wraps: bool) -> Term:
+    found, operand = None, p.bounded(p.wide(operand), node)
     dtype, c_type = operand.dtype, promoted(operand.c_type)
+    if wraps and is_integer(dtype):
+        found = result_range("-", p.number(0, dtype), operand, dtype)
+        if not is_held(found, c_type):
+            found = None
+            if c_type.kind == "i":
+                c_type = unsigned(c_type)
+                operand = replace(p.cast(operand, c_type), dtype=dtype)
     exact = operand.exact and (c_type == dtype or is_inexact(dtype))
-    return type(operand)(negated(operand), UNARY, dtype, c_type, exact)
+    return type(operand)(negated(operand), UNARY, dtype, c_type, exact, bounds=found)
 
 
 def _product(p: Printer, nodes: Sequence[Expression], at: DType) -> Term:
@@ -129,20 +143,16 @@ def _times(
 ) -> Term:
     """Multiply `total`, which stands for the first node, by the others."""
     for node, kind in zip(nodes[1:], kinds[1:], strict=True):
-        right = p.term(node, p.dtype(kind, at))
-        total = _multiply(p, total, right, p.meet(kind, at, total, right))
+        right = p.bounded(p.term(node, p.dtype(kind, at)), node)
+        dtype = p.meet(kind, at, total, right)
+        total = _multiply(p, total, right, dtype, wraps=p.wraps_around(kind))
     return total
 
 
-def _multiply(p: Printer, left: Term, right: Term, dtype: DType) -> Term:
+def _multiply(p: Printer, left: Term, right: Term, dtype: DType, *, wraps: bool) -> Term:
     if dtype == BOOL:
         return p.logical("&&", (left, right))
-    if is_integer(dtype) and dtype.itemsize < 4:
-        # C's int holds the product of two shorts, not that of three, nor of unsigned ones.
-        left, right = p.exact(left), p.exact(right)
-        if dtype.kind == "u" and dtype.itemsize == 2:
-            left = replace(p.cast(left, UINT32), dtype=dtype)
-    return p.binary("*", left, right, dtype, PRODUCT, modular=True)
+    return p.binary("*", left, right, dtype, PRODUCT, modular=True, wraps=wraps)
 
 
 # --- quotients
@@ -188,12 +198,17 @@ def _floor(
     left, right = p.term(node.numerator, dtype), p.term(node.denominator, dtype)
     dtype = p.meet(p.kind(node), at, left, right)
     if dtype.kind == "f":
-        call = p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right)))
-        return p.narrow(call, dtype)
+        quotient = p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right)))
+        return p.narrow(quotient, dtype)
+    left = p.exact(left)
     of_any_sign = of_any_sign and dtype.kind == promoted(left.c_type).kind == "i"
     if _never_zero(p, node.denominator) and (of_any_sign or is_nonnegative(p, node.numerator)):
         return p.binary(operator, left, right, dtype, PRODUCT, modular=False)
-    return p.narrow(p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right))), dtype)
+    call = p.narrow(p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right))), dtype)
+    if not call.exact and p.wraps_around(p.kind(node)):
+        # No other quotient than that of the least number by -1 wraps around, and no remainder.
+        call.exact = operator == "%" or p.range_of(node) != integer_limits(dtype)
+    return call
 
 
 def _never_zero(p: Printer, node: Expression) -> bool:
@@ -218,10 +233,13 @@ def is_nonnegative(p: Printer, node: Expression) -> bool:
     value = p.constant(node)
     if value is not None:
         return bool(value >= 0)
-    if p.never_negative(node):
-        return True
     kind = p.kind(node)
-    if not isinstance(kind, type) and kind.kind in "ub":
+    if not isinstance(kind, type):
+        if kind.kind in "ub":
+            return True
+        if p.wraps_around(kind):
+            return p.range_of(node)[0] >= 0
+    if p.never_negative(node):
         return True
     if isinstance(node, ex.Max):
         return any(is_nonnegative(p, c) for c in node.children)
@@ -283,7 +301,8 @@ def _small_power(p: Printer, node: Expression, base: Term, exponent: int, dtype:
     if exponent == 1:
         return p.convert(base, dtype)
     if is_cheap(node) and base.dtype == dtype:
-        return reduce(lambda total, factor: _multiply(p, total, factor, dtype), [base] * exponent)
+        base, wraps = p.bounded(base, node), p.wraps_around(p.kind(node))
+        return reduce(lambda a, b: _multiply(p, a, b, dtype, wraps=wraps), [base] * exponent)
     if dtype.kind == "c":
         return complex_call(p, _POWERS[exponent], [base], dtype, dtype)
     return p.narrow(p.helper(_POWERS[exponent], promoted(dtype), (p.exact(base),)), dtype)

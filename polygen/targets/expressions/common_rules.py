@@ -38,8 +38,11 @@ from polygen.targets.expressions.typed_terms import (
     float_text,
     integer_text,
     integer_type,
+    is_held,
     promoted,
+    result_range,
     tight,
+    unsigned,
     usual,
 )
 from polygen.targets.languages.target import (
@@ -261,7 +264,14 @@ class Printer(Annotator):
     # --- operators
 
     def binary(
-        self, operator: str, left: Term, right: Term, dtype: DType, level: int, modular: bool
+        self,
+        operator: str,
+        left: Term,
+        right: Term,
+        dtype: DType,
+        level: int,
+        modular: bool,
+        wraps: bool = False,
     ) -> Term:
         """Return ``left operator right``, computed in a type.
 
@@ -273,14 +283,40 @@ class Printer(Annotator):
             level: how strongly the operator binds.
             modular: whether the lower bits of its result depend on the lower bits of its
                 operands only: then what C computes in a larger type need not be cast at once.
+            wraps: whether the result may be no number of its type, and wraps around then.
         """
         if dtype.kind == "c":
             return complex_binary(self, operator, left, right, dtype, level)
         modular = modular and is_exact(dtype)
+        wraps = wraps and modular
+        found = result_range(operator, left, right, dtype) if wraps else None
         left, right, c_type = self.common(left, right, dtype, modular)
+        if found is not None and not is_held(found, c_type):
+            found = None
+            if c_type.kind == "i":
+                c_type = unsigned(c_type)
+                left, right = self.without_sign(left, right, c_type)
         text = f"{left.within(level)} {operator} {tight(right, level + 1)}"
         exact = c_type == dtype or not (modular or dtype == FLOAT16)
-        return Term(text, level, dtype, c_type, exact, split=(left.text, operator, right))
+        exact = exact or (found is not None and is_held(found, dtype))
+        split = (left.text, operator, right)
+        return Term(text, level, dtype, c_type, exact, split=split, bounds=found)
+
+    def without_sign(self, left: Term, right: Term, c_type: DType) -> tuple[Term, Term]:
+        """Return operands such that C computes in an unsigned type, which wraps around.
+
+        It does if one of them has that type: a literal if there is one, else the right one, so
+        that ``a = a + x`` is still ``a += x``.
+        """
+        if left.integer is not None and right.integer is None:
+            return self.cast(left, c_type), right
+        return left, self.cast(right, c_type)
+
+    def bounded(self, term: Term, node: Expression) -> Term:
+        """Return the term of an annotated node, with what is known of how large it is."""
+        if term.bounds is None and term.exact and is_integer(term.dtype):
+            term.bounds = self.range_of(node)
+        return term
 
     def common(
         self, left: Term, right: Term, dtype: DType, modular: bool

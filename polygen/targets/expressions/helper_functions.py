@@ -15,6 +15,7 @@ import numpy as np
 from polygen.analysis.typing.random_numbers import GENERATORS, Generator
 from polygen.ir.dtype import DType, is_integer
 from polygen.targets.expressions.complex_numbers import part_of
+from polygen.targets.expressions.typed_terms import unsigned
 from polygen.targets.languages.target import SHORT_NAMES, Target
 from polygen.targets.texts.random_helpers import random_template
 
@@ -48,7 +49,7 @@ def types_of_helpers(target: Target, helpers: Iterable[tuple[str, str]]) -> froz
         template = _template(target, name, dtype)
         found.add(dtype.name)
         if "$U" in template:
-            found.add(_unsigned(dtype).name)
+            found.add(unsigned(dtype).name)
         if "$W" in template:
             found.add(_doubled(dtype).name)
         if "$D" in template:
@@ -91,7 +92,7 @@ def _define(target: Target, name: str, dtype: DType) -> str:
     }
     if is_integer(dtype):
         values |= {
-            "U": target.type_name(_unsigned(dtype)),
+            "U": target.type_name(unsigned(dtype)),
             "S": target.type_name(_signed(dtype)),
         }
         if dtype.itemsize < 8:
@@ -115,10 +116,6 @@ def _of_vectors(target: Target, generator: Generator) -> dict[str, str]:
         "end": end,
         "unsigned": target.literal_suffixes[generator.word.name],
     }
-
-
-def _unsigned(dtype: DType) -> DType:
-    return np.dtype(f"u{dtype.itemsize}")
 
 
 def _doubled(dtype: DType) -> DType:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from polygen.analysis.typing.kinds import Kind
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType, is_bfloat16, is_exact, is_integer
+from polygen.ir.dtype import DType, integer_limits, is_bfloat16, is_exact, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.parts import part_name
 from polygen.targets.expressions.arithmetic_rules import is_nonnegative, print_divisibility
@@ -30,8 +30,10 @@ from polygen.targets.expressions.typed_terms import (
     SUM,
     UNARY,
     Term,
+    is_held,
     operand,
     promoted,
+    unsigned,
     usual,
 )
 from polygen.targets.languages.target import (
@@ -286,7 +288,9 @@ def print_if(p: Printer, node: ex.If, at: DType) -> Term:
 
 
 def _of_sign(p: Printer, term: Term, dtype: DType) -> Term:
-    if term.dtype != dtype:
+    # Compilers warn of signed and unsigned values together, such as sums that wrap around.
+    mixes = promoted(term.c_type).kind == "u" and (dtype.kind == "i" or dtype.itemsize < 4)
+    if term.dtype != dtype or (mixes and is_integer(dtype)):
         term = p.exact(term)
     if dtype == FLOAT16 and is_exact(term.c_type):
         return p.convert(term, dtype)  # C++ may choose the integer's type, not that of its halves
@@ -371,6 +375,12 @@ def print_right_shift(p: Printer, node: ex.RightShift, at: DType) -> Term:
     return _shift(p, node, at, ">>", "shift_right")
 
 
+def _type_of_shifted(left: Term, wide: DType, count: int) -> DType:
+    """Return the type to shift to the left in: C may shift neither signs nor into them."""
+    low, high = left.bounds or integer_limits(left.dtype if left.exact else left.c_type)
+    return wide if low >= 0 and is_held((low, high << count), wide) else unsigned(wide)
+
+
 def _shift(
     p: Printer, node: ex.LeftShift | ex.RightShift, at: DType, operator: str, helper: str
 ) -> Term:
@@ -381,6 +391,8 @@ def _shift(
         left = p.exact(left)
     count = p.constant(node.shift)
     if isinstance(count, int) and 0 <= count < 8 * dtype.itemsize:
+        if operator == "<<" and p.wraps_around(p.kind(node)):
+            wide = _type_of_shifted(p.bounded(left, node.shiftee), wide, count)
         if promoted(left.c_type) != wide:
             left = p.cast(left, wide)
         text = f"{left.within(UNARY)} {operator} {right.within(UNARY)}"

@@ -14,18 +14,20 @@ from typing import Any
 import numpy as np
 
 from polygen.analysis.typing.expression_types import node_type
+from polygen.analysis.typing.functions import ResultType, lookup
 from polygen.analysis.typing.index_arithmetic import is_arithmetic, operands, written_out
 from polygen.analysis.typing.kinds import Kind, letter
 from polygen.analysis.typing.magnitude import MOST_FOR_INT32
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType, integer_limits, is_exact
 from polygen.ir.empty import new_dict, new_set
 from polygen.ir.expression import Expression
 from polygen.targets.expressions.constant_folding import MIRRORED, decide_comparison, fold_constant
-from polygen.targets.expressions.index_ranges import EXACT, Range, holding, range_of
+from polygen.targets.expressions.index_ranges import ANY, EXACT, Range, holding, range_of
 from polygen.targets.expressions.name_facts import Names
-from polygen.targets.languages.target import INT64
+from polygen.targets.languages.target import BOOL, INT64
 
 _OF_DOMAINS = (
     frozenset((ex.Comparison, ex.Sum, ex.Product, ex.FloorDiv, ex.Remainder, ex.Min, ex.Max))
@@ -44,6 +46,7 @@ class Found:
         entered: those parts of a subscript that are values: they are converted as they come in.
         computed: those parts that are computed in another type than the one they are used in.
         meant: the arithmetic that calls in a subscript stand for.
+        indexing: whether these are nodes of a subscript or a bound.
     """
 
     kinds: dict[int, Kind] = field(default_factory=new_dict)
@@ -52,6 +55,7 @@ class Found:
     entered: set[int] = field(default_factory=new_set)
     computed: dict[int, DType] = field(default_factory=new_dict)
     meant: dict[int, Expression] = field(default_factory=new_dict)
+    indexing: bool = False
 
 
 class Annotator:
@@ -147,6 +151,7 @@ class Annotator:
         What is in it of other types is converted before anything is computed of it, so that
         nothing wraps around.
         """
+        self.found.indexing = True
         kind = self._index_kind(node)
         self.found.kinds[id(node)] = kind
         return kind
@@ -222,17 +227,62 @@ class Annotator:
                 found.kinds[id(meant)] = INT64 if id(meant) in found.ranges else self.widest
 
     def range_of(self, node: Expression) -> Range:
-        """Return between which numbers an annotated part of a subscript is."""
+        """Return between which numbers an annotated node is, a value or a part of a subscript."""
         found = self.found.ranges.get(id(node))
         if found is not None:
             return found
-        constant = self.constant(node)
+        constant = node.item() if isinstance(node, np.generic) else self.constant(node)
         if isinstance(constant, int):
             return constant, constant
+        kind = self.found.kinds.get(id(node))
+        if isinstance(kind, np.dtype) and not self.found.indexing:
+            found = self.found.ranges[id(node)] = self._range_of_value(node, kind)
+            return found
         # What is computed of loop counters and sizes alone fits into the type of indices.
         wide = self.index_dtype == INT64 or not walk.free_variables(node).isdisjoint(self._wide)
         most = integer_limits(INT64)[1] if wide else MOST_FOR_INT32
         return (0 if self.never_negative(node) else -most), most
+
+    def _range_of_value(self, node: Expression, dtype: DType) -> Range:
+        """Return between which numbers a value is, of which it is known that it wraps around."""
+        if not is_exact(dtype):
+            return ANY
+        limits = integer_limits(dtype)
+        if isinstance(node, ex.Variable) and node.name in self.names.nonnegative:
+            return 0, limits[1]
+        if isinstance(node, ex.Call):
+            return self._range_of_converted(node, limits)
+        if dtype == BOOL or not is_arithmetic(node):
+            return limits
+        parts = operands(node)
+        if isinstance(node, ex.If) and (decided := self.constant(node.condition)) is not None:
+            return _within(self.range_of(node.then if decided else node.else_), limits)
+        ranges = [self.range_of(part) for part in parts]
+        several = isinstance(node, ex.Sum | ex.Product)
+        if several and any(self._is_smaller(part, dtype) for part in parts):
+            return limits  # some of them meet in a smaller type, and wrap around there
+        low, high = range_of(node, ranges)
+        if isinstance(node, ex.FloorDiv | ex.Remainder):  # of division by zero comes zero
+            low, high = min(low, 0), max(high, 0)
+        return _within((low, high), limits)
+
+    def _is_smaller(self, part: Expression, dtype: DType) -> bool:
+        kind = self.found.kinds[id(part)]
+        return isinstance(kind, np.dtype) and kind not in {dtype, BOOL}
+
+    def _range_of_converted(self, node: ex.Call, limits: Range) -> Range:
+        """Return between which numbers the result of a function is: of a conversion, the same."""
+        own = user_function(node) is not None
+        if own or lookup(ex.name_of(node.function)).result is not ResultType.CONVERTED:
+            return limits
+        (value,) = node.parameters
+        kind = self.found.kinds[id(value)]
+        is_whole = kind is int or (isinstance(kind, np.dtype) and is_exact(kind))
+        return _within(self.range_of(value), limits) if is_whole else limits
+
+    def wraps_around(self, kind: Kind) -> bool:
+        """Tell whether results that no number of a type is wrap around: not of loop counters."""
+        return kind is not int and not self.found.indexing
 
     def never_negative(self, node: Expression) -> bool:
         """Tell whether a part of a subscript is known to be at least 0."""
@@ -250,3 +300,8 @@ class Annotator:
         if not self.guarding or self.names.bounding.isdisjoint(walk.free_variables(node)):
             return False
         return walk.classes(node) <= _OF_DOMAINS
+
+
+def _within(found: Range, limits: Range) -> Range:
+    """Return a range, or that of the type if it does not hold the former."""
+    return found if limits[0] <= found[0] and found[1] <= limits[1] else limits

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygen.ir.dtype import DType, integer_limits, is_exact
+from polygen.targets.expressions.index_ranges import Range
 from polygen.targets.languages.target import FLOAT16, FLOAT32, INT32, INT64, UINT64
 
 # How strongly an operator binds, weakest first: C's order.
@@ -42,6 +43,8 @@ class Term:
         integer: its value if it is a literal of an integer type: it gets another type by
             being spelled differently.
         split: its left operand, its operator and its right operand, if it has two.
+        bounds: the least and the largest value that the text may have, if it is an integer; None
+            if nothing is known but its type.
     """
 
     text: str
@@ -51,6 +54,7 @@ class Term:
     exact: bool = True
     integer: int | None = None
     split: tuple[str, str, Term] | None = None
+    bounds: Range | None = None
 
     def within(self, level: int) -> str:
         """Return the text for an operand that has to bind at least as strongly as `level`."""
@@ -74,6 +78,14 @@ def promoted(dtype: DType) -> DType:
     return FLOAT32 if dtype == FLOAT16 else dtype
 
 
+def unsigned(dtype: DType) -> DType:
+    """Return the integer type of the same size that has no sign."""
+    return _UNSIGNED[dtype.itemsize]
+
+
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
 def usual(left: DType, right: DType) -> DType:
     """Return the type that C gives to a sum: its usual arithmetic conversions."""
     left, right = promoted(left), promoted(right)
@@ -85,6 +97,32 @@ def usual(left: DType, right: DType) -> DType:
     if left.itemsize != right.itemsize:
         return max(left, right, key=lambda t: t.itemsize)
     return left if left.kind == "u" else right
+
+
+def _bounds(term: Term, dtype: DType) -> Range:
+    """Return the least and the largest value of an operand of an operation in a type."""
+    if term.integer is not None:
+        return term.integer, term.integer
+    if not term.exact and term.dtype != dtype:
+        return integer_limits(term.dtype)  # it is cast before
+    return term.bounds or integer_limits(term.dtype if term.exact else term.c_type)
+
+
+def result_range(operator: str, left: Term, right: Term, dtype: DType) -> Range:
+    """Return the least and the largest value of a sum, a difference or a product in a type."""
+    (a, b), (c, d) = _bounds(left, dtype), _bounds(right, dtype)
+    if operator == "+":
+        return a + c, b + d
+    if operator == "-":
+        return a - d, b - c
+    ends = (a * c, a * d, b * c, b * d)
+    return min(ends), max(ends)
+
+
+def is_held(found: Range, c_type: DType) -> bool:
+    """Tell whether a type holds all numbers of a range."""
+    low, high = integer_limits(c_type)
+    return low <= found[0] and found[1] <= high
 
 
 def integer_type(value: int) -> DType | None:

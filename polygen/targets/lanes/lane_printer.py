@@ -28,6 +28,7 @@ from polygen.targets.expressions.typed_terms import (
     Lanes,
     Term,
     promoted,
+    unsigned,
 )
 from polygen.targets.lanes.lane_helpers import helper_name, is_whole, truth_type
 from polygen.targets.languages.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SHORT_NAMES
@@ -184,14 +185,27 @@ class LanePrinter(Printer):
         return Lanes(text, EQUALITY, BOOL, truth_type(term.c_type))
 
     def binary(
-        self, operator: str, left: Term, right: Term, dtype: DType, level: int, modular: bool
+        self,
+        operator: str,
+        left: Term,
+        right: Term,
+        dtype: DType,
+        level: int,
+        modular: bool,
+        wraps: bool = False,
     ) -> Term:
         """Return ``left operator right``, computed in a type."""
-        found = super().binary(operator, left, right, dtype, level, modular)
+        found = super().binary(operator, left, right, dtype, level, modular, wraps)
         if not isinstance(left, Lanes) and not isinstance(right, Lanes):
             return found
         text, exact, split = found.text, found.exact, found.split
-        return Lanes(text, level, dtype, found.c_type, exact, split=split)
+        return Lanes(text, level, dtype, found.c_type, exact, split=split, bounds=found.bounds)
+
+    def without_sign(self, left: Term, right: Term, c_type: DType) -> tuple[Term, Term]:
+        """Return operands such that C computes in an unsigned type: both, if they are vectors."""
+        if not isinstance(left, Lanes) and not isinstance(right, Lanes):
+            return super().without_sign(left, right, c_type)
+        return self.cast(left, c_type), self.cast(right, c_type)
 
     def common(
         self, left: Term, right: Term, dtype: DType, modular: bool
@@ -200,11 +214,13 @@ class LanePrinter(Printer):
         if not isinstance(left, Lanes) and not isinstance(right, Lanes):
             return super().common(left, right, dtype, modular)
         wanted = promoted(dtype)
-        left, right = (
-            self.element(t if modular and t.dtype == dtype else self.exact(t), wanted)
-            for t in (left, right)
-        )
-        return left, right, wanted
+        if not modular or left.dtype != dtype:
+            left = self.exact(left)
+        if not modular or right.dtype != dtype:
+            right = self.exact(right)
+        if modular and unsigned(wanted) in (left.c_type, right.c_type):  # it wraps around
+            return *self.without_sign(left, right, unsigned(wanted)), unsigned(wanted)
+        return self.element(left, wanted), self.element(right, wanted), wanted
 
     def logical(self, operator: str, terms: Iterable[Term]) -> Term:
         """Return terms joined by ``&&`` or ``||``: in vectors, bit by bit."""

@@ -12,7 +12,7 @@ import numpy as np
 from polygen.analysis.typing.functions import FAST
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_integer
 from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS
 from polygen.targets.languages.target import COMMON_HELPERS, VECTOR_TYPES, Atomics, Bits, Target
 from polygen.targets.languages.vector_math import vector_functions
@@ -52,18 +52,25 @@ def _unroll(count: int | None) -> str:
 _SIGNS = {"sum": "+", "product": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
 
 
-def _atomic(operation: str, _dtype: DType) -> str | None:
+def _updated(operation: str, dtype: DType) -> str:
+    """Return the update of an integer such that it wraps around: as the hardware's sums do."""
+    one = "1ULL" if dtype.itemsize == 8 else "1u"
+    operand = f"{one} * ($x)" if operation == "product" and is_integer(dtype) else "$x"
+    return f"$at {_SIGNS[operation]}= {operand};"
+
+
+def _atomic(operation: str, dtype: DType) -> str | None:
     if operation not in _SIGNS:
         return None
-    return f"#pragma omp atomic$clause\n$at {_SIGNS[operation]}= $x;"
+    return f"#pragma omp atomic$clause\n{_updated(operation, dtype)}"
 
 
-def _fetch(operation: str, _dtype: DType) -> str | None:
+def _fetch(operation: str, dtype: DType) -> str | None:
     if operation not in _SIGNS:
         return None
     return f"""$T $old;
 #pragma omp atomic capture$clause
-{{ $old = $at; $at {_SIGNS[operation]}= $x; }}"""
+{{ $old = $at; {_updated(operation, dtype)} }}"""
 
 
 def _ordering(name: str) -> dict[str, str]:

@@ -87,7 +87,7 @@ def _native(
     if template is None or not is_native(place, expressions, update):
         return None
     note_native(place, expressions, update.operation)
-    operand = expressions.value(update.operand, place.dtype)
+    operand = expressions.value(update.operand, place.dtype, exact=True)
     return filled(template, {**place.names, "x": operand})
 
 
@@ -109,11 +109,11 @@ def _swapped(
         if not is_integer(dtype) or any(found != dtype for found in types):
             return None
         template = atomics.compare_exchange(dtype)
-        names["expected"] = expressions.value(operands[0], dtype)
+        names["expected"] = expressions.value(operands[0], dtype, exact=True)
     if template is None:
         return None
     names["new"] = expressions.new_name("next", dtype)
-    names["x"] = expressions.value(operands[-1], dtype)
+    names["x"] = expressions.value(operands[-1], dtype, exact=True)
     return filled(template, names)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Template
 
-import numpy as np
-
 from polygen.errors import AtomicNotSupported, InternalError
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
@@ -21,6 +19,7 @@ from polygen.ir.atomicity import (
 from polygen.ir.dtype import DType, computed_in, is_bfloat16, is_integer
 from polygen.ir.expression import Expression
 from polygen.lower.program import Assign
+from polygen.targets.expressions.typed_terms import unsigned
 from polygen.targets.languages.target import FLOAT16, FLOAT32, INT32, Atomics, Target
 from polygen.targets.statements.expression_printer import ExpressionPrinter
 
@@ -51,7 +50,7 @@ def atomic_lines(
     native = is_native(place, expressions, update) and atomics.native(update.operation, place.dtype)
     if native:
         note_native(place, expressions, update.operation)
-        names["x"] = expressions.value(update.operand, place.dtype)
+        names["x"] = expressions.value(update.operand, place.dtype, exact=True)
         return filled(native, names)
     note_needs(atomics, expressions)
     old = ex.Variable(expressions.new_name("old", computed_in(place.dtype)))
@@ -99,7 +98,7 @@ def atomic_place(
         "at": expressions.element(node.updated, target.qualifiers[space]),
         "T": expressions.type_name(FLOAT32 if halves else computed_in(held)),
         "M": expressions.type_name(held),
-        "U": expressions.type_name(_unsigned(held)),
+        "U": expressions.type_name(unsigned(held)),
         "mask": hex(256**held.itemsize - 1),
         "space": target.qualifiers[space],
         **atomics.scopes[atomicity.scope],
@@ -175,7 +174,7 @@ def retried(
     # new is a keyword of C++
     made = {"new": "next", "seen": "seen", "place": "place", "part": "part", "shift": "shift"}
     used = [name for name in made if f"${name}" in atomics.retry(held.itemsize)]
-    names.update({name: expressions.new_name(made[name], _unsigned(held)) for name in used})
+    names.update({name: expressions.new_name(made[name], unsigned(held)) for name in used})
     names["bits"] = bits_of(place, expressions, value)
     names["number"] = number_of(place, expressions, names.get("part", names["seen"]))
     return filled(atomics.retry(held.itemsize), names)
@@ -201,11 +200,6 @@ def number_of(place: AtomicPlace, expressions: ExpressionPrinter, bits: str) -> 
     if is_bfloat16(place.held):
         return expressions.unpacked(bits)
     return place.atomics.forms(place.held).number.format(bits, **place.names)
-
-
-def _unsigned(dtype: DType) -> DType:
-    """Return the type of the bits of a number."""
-    return np.dtype(f"uint{8 * dtype.itemsize}")
 
 
 def filled(template: str, names: Mapping[str, str]) -> list[str]:

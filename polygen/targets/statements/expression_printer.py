@@ -194,8 +194,13 @@ class ExpressionPrinter:
             )
         return self._printer.vector_type(dtype, vector)
 
-    def value(self, node: Expression, dtype: DType) -> str:
+    def value(self, node: Expression, dtype: DType, *, exact: bool = False) -> str:
         """Return an expression that C converts to `dtype`, when assigned, as NumPy would.
+
+        Parameters:
+            node: the expression.
+            dtype: the type.
+            exact: whether it is converted already, for what is no assignment.
 
         Raises:
             TypeNotSupported: if the target lacks a type that is needed.
@@ -206,7 +211,8 @@ class ExpressionPrinter:
         if is_bfloat16(dtype):
             return self.unpacked(self.packed(node))
         self._printer.annotate(node)
-        text = self._converted(self._printer.term(node, dtype), dtype).text
+        term = self._converted(self._printer.term(node, dtype), dtype)
+        text = (self._printer.exact(term) if exact else term).text
         self._printer.forget()
         return text
 
