@@ -17,7 +17,6 @@ from polygen.errors import (
     UserError,
 )
 from polygen.inspection.devices.limits import Limits
-from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
@@ -41,7 +40,7 @@ from polygen.tuning.on_processors import (
 )
 from polygen.tuning.once import computed_once
 from polygen.tuning.parts import in_parts
-from polygen.tuning.passed_on import with_passed_on, with_results_stored
+from polygen.tuning.passed_on import with_passed_on
 from polygen.tuning.prepared import (
     beside_rows,
     in_the_same_loops,
@@ -52,6 +51,7 @@ from polygen.tuning.prepared import (
 from polygen.tuning.repeated import with_repeated
 from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
+from polygen.tuning.shared_values import in_memory, names_computed_again
 from polygen.tuning.spread import spread
 from polygen.tuning.substituted import substituted
 from polygen.tuning.time_steps import results_of, with_time_steps
@@ -237,7 +237,6 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
         return kernel
     shared = [name for family in found for name in names_of(family)]
     kernel = with_time_steps(_spelled_out(kernel, shared), shared)
-    results = NO_NAMES.union(*(kernel.instruction(name).written_names for name in shared))
     kernel = with_producers(kernel, shared)
     expected = {**likely_sizes(kernel), **sizes}
     kernel = in_loops_of_their_own(in_the_same_loops(kernel, expected, alike=False))
@@ -255,7 +254,18 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
             raise
         except UserError as error:
             _warn(kernel, _shown(family), error.what)
-    return with_results_stored(kernel, results, partial(_warn, kernel))
+    return _stored(kernel)
+
+
+def _stored(kernel: Kernel) -> Kernel:
+    """Return the kernel with results in memory that threads would each compute again."""
+    threads = [iname for iname, tag in kernel.tags.items() if is_parallel(tag)]
+    again = names_computed_again(kernel, threads)
+    try:
+        return in_memory(kernel, threads)
+    except UserError as error:
+        _warn(kernel, " and ".join(map(repr, again)), error.what)
+        return kernel
 
 
 def _spelled_out(kernel: Kernel, ids: Sequence[str]) -> Kernel:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import FootprintNotAffine, NotOptimized
+from polygen.errors import FootprintNotAffine
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag, is_parallel
 from polygen.lower.program import HostLoop
@@ -149,15 +149,17 @@ def test_sums_of_one_step_are_each_by_themselves() -> None:
     assert [len(family) for family in families(steps)] == [1, 1]
 
 
-def test_what_cannot_be_stored_is_told() -> None:
-    """Who changes a result by itself, step by step, keeps it: it is right, if slower."""
+def test_results_that_are_carried_on_are_stored_together() -> None:
+    """Threads along `i` would each add up `x`; `s` cannot be in memory without `m`."""
     text = "for t\nc = s\ns = m + sum(j, x[j])/n\nm = c\nfor i\nx[i] = (x[i] - s)/2 + m\nend\nend"
     scalars = pg.TemporaryVariable("s, m, c", "float64", (), pg.AddressSpace.AUTO)
     x = pg.GlobalArg("x", "float64", "n")
     text = f"s = 1\nm = 2\n{text}"
     knl = kernel(LOOPS, text, scalars, x, seq_dependencies=True, target="c")
-    with pytest.warns(NotOptimized, match="'s' is left as it is"):
-        new = pg.optimize_reductions(knl, LIMITS)
+    new = pg.optimize_reductions(knl, LIMITS)
+    assert is_parallel(new.tags.get("i"))
+    spaces = [new.address_space(name) for name in ("s", "m")]
+    assert spaces == [pg.AddressSpace.GLOBAL] * 2
     found = np.arange(5.0)
     s, m, expected = 1.0, 2.0, found.copy()
     for _ in range(3):
