@@ -94,10 +94,10 @@ def test_limits_of_a_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert "least time: 80.1 us" in told[0]  # 16 bytes for each of 4096^2 elements, 3.35 TB/s
     assert "least time: 132 us" in told[1]  # 2.039 TB/s
-    monkeypatch.setattr(pg, "measure_limits", lambda target: pg.Limits(1e9, 1e9, compute_units=1))
+    monkeypatch.setattr(pg, "measure_limits", lambda target: pg.Limits(1e9, 1e9, compute_units=3))
     measured = run("optimize", "turned.pg", "--target", "c", "--limits", "measured")[1]
     assert "least time: 16.8 ms" in measured  # 16 MB, 1 GB/s
-    assert "work for 1 thread\n" in measured
+    assert "work for 3 threads\n" in measured
 
 
 def test_tuned(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,8 @@ def recompute_temporaries(kernel: Kernel, temp_var_names: Temporaries) -> Kernel
         >>> knl = pg.make_kernel(
         ...     "{ [i,j]: 0<=i<=n and 0<=j<n }",
         ...     ["t[i] = 2*a[i]", "out[j] = t[j+1]*t[j+1] - t[j]"],
-        ...     [pg.TemporaryVariable("t", "float32", "n+1"), "..."], name="ends",
+        ...     [pg.TemporaryVariable("t", "float32", "n+1", pg.AddressSpace.GLOBAL), "..."],
+        ...     name="ends",
         ... )
         >>> knl = pg.recompute_temporaries(pg.add_dtypes(knl, {"a": "float32"}), "t")
         >>> print(pg.generate_code(pg.remove_unused_inames(knl), "c"))
