@@ -389,7 +389,7 @@ def _function(t: Translator, node: ex.Call) -> str:
     if name in _NOT_READ or is_symbol(node):
         raise NotRead(f"the function '{name}'")
     if own:
-        return f"opaque({given})"
+        return f"FUNCTIONS[{name!r}]({given})" if name in values.OWN else f"opaque({given})"
     name = name.removeprefix("native_").removeprefix("half_")
     if name in _TYPES:
         if name == "float16" and isinstance(node.parameters[0], float):

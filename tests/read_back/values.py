@@ -28,13 +28,15 @@ class NotSaid(Exception):
 # --- numbers
 
 
-_PRIME = 2**61 - 1  # integers are not let grow forever: past it, only the remainder is kept
+_PRIME = 2**61 - 1  # integers are not let grow forever: only the remainder nearest to 0 is kept
+_HALF = _PRIME // 2
 
 
 def to_integer(value: Value) -> int:
     """Return a number without its fraction."""
     if type(value) is not float:
-        return value % _PRIME if abs(value) > _PRIME else int(value)
+        # The same, whether or not parts of what it was computed of were converted before.
+        return (value + _HALF) % _PRIME - _HALF if abs(value) > _HALF else int(value)
     if not math.isfinite(value):
         return 0
     nearest = round(value)  # which it is, but for the last digits
@@ -133,7 +135,7 @@ def largest(*values: Value) -> Value:
 
 def _of_bits(function: Callable[..., Value]) -> Callable[..., Value]:
     """Return what is done with bits: what stands for an integer (`opaque`) becomes one."""
-    return lambda *given: function(*(to_integer(v) if type(v) is float else v for v in given))
+    return lambda *given: function(*(v if type(v) is bool else to_integer(v) for v in given))
 
 
 # All bits the other way round; those that both have, either has, or one alone has.
@@ -245,6 +247,12 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "imag": lambda a: complex(a).imag,
     "conj": lambda a: a.conjugate(),
 }
+# Those of random kernels that make integers, and what C calls them: so it makes no difference, how
+# large the product of two may be, and whether one is converted before.
+OWN: dict[str, Callable[..., Value]] = dict.fromkeys(
+    ("own_mix", "own_mix_i"), lambda *given: int(opaque(*given))
+)
+FUNCTIONS |= OWN
 
 
 # --- memory

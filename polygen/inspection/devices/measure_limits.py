@@ -24,6 +24,7 @@ from polygen.runtime.timing import resident
 _TYPES = {"gpu": ("float16", "float32", "float64", "int32"), "cpu": ("float32", "float64", "int32")}
 _LONG = 2e-3  # seconds: what takes as long is timed well enough
 _TOO_LONG = 0.2  # seconds: of a call, also on devices that are much slower than they say
+_ENOUGH = _TOO_LONG / 2  # no more is tried; devices that others use, too, are late at times
 _TIMES = 8  # as much is tried next, until all of it is known to be done soon enough
 _TRIALS = 3  # of what seems to take too long
 _BATCHES = 5
@@ -128,7 +129,7 @@ class _Measuring:
         executor, count = kernel.executor(self._device.device), 1
         while count < wanted:
             seconds = _once(executor, of(count))
-            if seconds > _TOO_LONG / _TIMES:
+            if seconds > _ENOUGH:
                 return min(wanted, max(1, int(count * _TOO_LONG / seconds)))
             count *= _TIMES
         return wanted
@@ -229,6 +230,6 @@ def _once(executor: Executor, args: Mapping[str, Any]) -> float:
         begin = time.perf_counter()
         call.run().wait()
         least = min(least, time.perf_counter() - begin)
-        if not _TOO_LONG / _TIMES < least < _TOO_LONG:
+        if not _ENOUGH < least < _TOO_LONG:
             break
     return least

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from polygen.runtime.backends.cuda.cuda_driver import Driver, build
@@ -117,10 +118,19 @@ def _library_of_device() -> str | None:
 
 @cache
 def has_loops() -> bool:
-    """Tell whether the driver has loops in graphs, and what they are linked with is here."""
+    """Tell whether the driver has loops in graphs, and what they are linked with is here.
+
+    compute-sanitizer ends programs that have some (racecheck and synccheck of CUDA 13.0).
+    """
     version = ctypes.c_int()
     check(driver_library().cuDriverGetVersion(ctypes.byref(version)))
-    return version.value >= _FIRST_WITH_LOOPS and _library_of_device() is not None
+    is_new = version.value >= _FIRST_WITH_LOOPS
+    return is_new and _library_of_device() is not None and not _is_watched()
+
+
+def _is_watched() -> bool:
+    """Tell whether compute-sanitizer has put its libraries into this process."""
+    return "sanitizer" in Path("/proc/self/maps").read_text(encoding="utf-8")
 
 
 def linked(code: bytes) -> bytes:
