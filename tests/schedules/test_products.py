@@ -102,7 +102,7 @@ CASES = {
         "{ [e,h,i,j,k]: 0<=e,h<g and 0<=i<n and 0<=j<m and 0<=k<l }",
     ),
 }
-FEW = ("producer", "batch")
+FEW = ("producer",)
 ALL = [pytest.param(name, marks=[] if name in FEW else pytest.mark.more, id=name) for name in CASES]
 
 

@@ -127,6 +127,7 @@ def test_transposed(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_transposed(LAYOUTS, dtype, monkeypatch)
 
 
+@pytest.mark.more
 def test_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A layer of a network: a product, and what is done with each of its elements."""
     text = """
@@ -178,6 +179,7 @@ def test_a_panel_of_one_vector_has_code_of_its_own() -> None:
     assert code.count("for (int k_near") == 1
 
 
+@pytest.mark.more
 def test_loops_of_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"{PLAIN}\ne[i,j] = 2*c[i,j]\nf[k] = 3*b[k,0]"
     knl = pg.pack_product(product(text), "c")

@@ -86,7 +86,7 @@ def test_slow_devices_have_less_to_do(
     measuring = module._Measuring(measured_device("c"))
     found = measuring._most(kernels.copying("cpu"), lambda count: {"count": count}, 2048)
     assert abs(found - parts) <= 1
-    assert seconds * tried[-1] < 0.2 or tried == [1]
+    assert seconds * tried[-1] < 0.8 or tried == [1]  # eight times what is not enough
 
 
 @pytest.mark.usefixtures("quick")
