@@ -72,7 +72,7 @@ def _overwritten_later(kernel: Kernel) -> Iterator[str]:
 
 
 def _is_outermost(kernel: Kernel, sibling: Sibling) -> bool:
-    return kernel.instruction(sibling.ids[0]).within_inames == {*sibling.loops}
+    return kernel.instruction(sibling.ids[0]).within_inames == frozenset(sibling.loops)
 
 
 def _is_again(kernel: Kernel, before: Sibling, sibling: Sibling, touch: Touch) -> bool:

@@ -116,7 +116,7 @@ def sibling_of(plain: Kernel, node: TreeNode, around: frozenset[str], kernel: Ke
 def _loops(node: TreeNode) -> Iterator[str]:
     while isinstance(node, LoopNode):
         yield node.iname
-        if len(node.children) > 1:
+        if len(node.children) != 1:
             return
         node = node.children[0]
 
