@@ -43,6 +43,10 @@ def test_the_examples_are_there() -> None:
 
 # Whose code takes long to make, or to read back.
 LONG = (
+    "batched_products",
+    "demo",
+    "sgemm",
+    "softmax",
     "conjugate_gradients",
     "coulomb_potential",
     "double_buffered_product",

@@ -94,6 +94,7 @@ def test_the_stages() -> None:
     assert "for" not in text
 
 
+@pytest.mark.more
 def test_rows_of_groups_and_of_items() -> None:
     """Each group has rows of its own, and several at once."""
     domains = ["{ [r,i]: 0<=r<m and 0<=i<n }", "{ [j]: 0<=j<=i }"]

@@ -15,6 +15,7 @@ from tests.properties.together import run_together
 from tests.tuning.test_rows import along_rows, right
 
 
+@pytest.mark.more
 def test_values(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether rows begin where vectors do, or single elements are read in turn."""
     cases: list[tuple[Any, dict[str, Any]]] = []

@@ -35,6 +35,7 @@ def test_some_steps() -> None:
     assert counted["wrong"] > 10  # there is something to be refused
 
 
+@pytest.mark.more
 def test_some_steps_over_the_whole_language() -> None:
     counted = count(_check(WIDE_QUICK, wide.look_at, UNPROVED_WIDE))
     assert counted["accepted"] > 20

@@ -18,7 +18,7 @@ pytestmark = [
     for name in ("SeparationIgnored", "NotVectorized")
 ]
 
-IN_C, BATCH, IN_OPENCL, IN_STEPS, WITH_IMAGES = 80, 40, 18, 20, 6
+IN_C, BATCH, IN_OPENCL, IN_STEPS, WITH_IMAGES = 80, 20, 18, 20, 6
 TRIED = 4  # steps
 
 
@@ -36,7 +36,9 @@ def _cases(seeds: range, steps: int = 0, target: str = "c") -> list[Case]:
     return cases
 
 
-@pytest.mark.parametrize("start", [0, pytest.param(BATCH, marks=pytest.mark.more)])
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(s, marks=pytest.mark.more) for s in range(BATCH, IN_C, BATCH))]
+)
 def test_in_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases(range(start, start + BATCH))
     # Of the others, those below take care.

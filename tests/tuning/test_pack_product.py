@@ -72,6 +72,7 @@ def check_forms(
         np.testing.assert_array_equal(found["c"], expected, err_msg=f"{text} {dtype}")
 
 
+@pytest.mark.more
 def test_types_and_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     _, swapped, updated, *_ = FORMS
     cases = [(swapped, "float32", 64), (updated, "float64", 32), (updated, "complex64", 64)]

@@ -149,6 +149,7 @@ def test_sums_of_one_step_are_each_by_themselves() -> None:
     assert [len(family) for family in families(steps)] == [1, 1]
 
 
+@pytest.mark.more
 def test_results_that_are_carried_on_are_stored_together() -> None:
     """Threads along `i` would each add up `x`; `s` cannot be in memory without `m`."""
     text = "for t\nc = s\ns = m + sum(j, x[j])/n\nm = c\nfor i\nx[i] = (x[i] - s)/2 + m\nend\nend"

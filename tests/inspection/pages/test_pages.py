@@ -305,6 +305,7 @@ def test_a_kernel_without_a_nest_is_drawn_all_the_same() -> None:
     assert "must come after another" in graph(circle, ())
 
 
+@pytest.mark.more
 @settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(kernels())
 def test_random_kernels(knl: pg.Kernel) -> None:
