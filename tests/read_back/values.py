@@ -50,7 +50,7 @@ def to_unsigned(value: Value) -> Value:
 
 def to_real(value: Value) -> Value:
     """Return a real number."""
-    return float(value)
+    return float(to_integer(value) if type(value) is int else value)
 
 
 def to_complex(value: Value, imaginary: Value = 0) -> complex:
@@ -70,7 +70,8 @@ CONVERT: dict[str, Callable[[Value], Value]] = {
 
 
 def quotient(a: Value, b: Value) -> Value:
-    """Return a quotient of real or complex numbers."""
+    """Return a quotient of real or complex numbers, large integers as conversions leave them."""
+    a, b = (to_integer(v) if type(v) is int else v for v in (a, b))
     if b == 0:
         known = a != 0 and not isinstance(a, complex) and not math.isnan(a)
         return math.copysign(math.inf, a) if known else math.nan
