@@ -19,7 +19,7 @@ _MEASURED = "measured"
 
 @dataclass(frozen=True)
 class Asked:
-    """What a schedule is asked for.
+    """The request on the command line that a schedule is made for.
 
     Attributes:
         kernel: the kernel, with a target.

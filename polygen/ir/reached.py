@@ -1,4 +1,4 @@
-"""What edges of a graph lead to."""
+"""Finds the nodes of a graph that edges lead to."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class _Case:
-    """What a forecast is for.
+    """The case that a forecast is for.
 
     Attributes:
         kernel: its types are known, and it has neither rules nor calls.

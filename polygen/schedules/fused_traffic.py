@@ -27,7 +27,7 @@ _Key: TypeAlias = tuple[str, tuple[object, ...], bool]
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a nest moves.
+    """The bytes that a nest moves.
 
     Attributes:
         moved: bytes.

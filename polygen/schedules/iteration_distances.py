@@ -40,7 +40,7 @@ class Touch:
 
 
 class Carried(Enum):
-    """What a loop hands from one iteration to a later one."""
+    """A value that a loop hands from one iteration to a later one."""
 
     NOTHING = "no iteration needs another one"
     SOMETHING = "an iteration needs one before"

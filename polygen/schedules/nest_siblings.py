@@ -40,7 +40,7 @@ class Sibling:
 
     @cached_property
     def touches(self) -> tuple[Touch, ...]:
-        """What it reads and writes, in order."""
+        """All that it reads and writes, in order."""
         return tuple([touch for touches in self.of_insns for touch in touches])
 
     @property

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import prod
 
 from polygen.analysis.order.loop_tree import LoopNode, TreeNode, loop_tree, statements
-from polygen.ir.instruction import Assigning, Instruction
+from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.sizes import OpenEnd
 from polygen.ir.tags import is_on_axis, is_parallel
 from polygen.transforms.loops.size_estimates import extent_for
+from polygen.tuning.time_steps import is_time_step
 from polygen.tuning.work import operations_in
 
 _BY_DATA = 16  # iterations that a loop is expected to have whose bounds are data
@@ -144,3 +145,13 @@ def weight_of(insn: Instruction) -> int:
     """Return about how many operations an instruction takes each time."""
     values = insn.values if isinstance(insn, Assigning) else ()
     return 1 + sum(map(operations_in, values))
+
+
+def loops_of_plane(kernel: Kernel, insn: Assignment) -> list[str] | None:
+    """Return the loops around a statement, steps of time left out, that no stage has looked at.
+
+    None if they are less than two, or if it reduces, or has conditions.
+    """
+    free = [i for i in kernel.inames if i in insn.within_inames and not is_time_step(kernel, i)]
+    is_plain = not (insn.reductions or insn.predicates or any(map(kernel.tags.get, free)))
+    return free if is_plain and len(free) > 1 else None

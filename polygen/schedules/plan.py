@@ -14,7 +14,7 @@ from polygen.source import gathered
 
 @dataclass(frozen=True)
 class Request:
-    """What a schedule is asked for.
+    """The request that a schedule is made for.
 
     Attributes:
         limits: those of the device.
@@ -111,6 +111,16 @@ class Plan:
             self.kernel = new
             self.choices.append(Choice(named, what, why, is_taken=True))
         return True
+
+    def settle(
+        self, ids: Iterable[str], what: str, why: str, make: Callable[[Kernel], Kernel]
+    ) -> bool:
+        """Take a step as `take` does; later stages leave what it is about, and what it makes."""
+        before, named = self.kernel.instructions_by_id.keys(), tuple(ids)
+        is_taken = self.take(named, what, why, make)
+        if is_taken:
+            self.settled |= (self.kernel.instructions_by_id.keys() - before) | {*named}
+        return is_taken
 
     def leave(self, ids: Iterable[str], what: str, why: str) -> None:
         """Note what is not done."""

@@ -47,18 +47,16 @@ def _tile(plan: Plan, found: Contraction, extent: Extent) -> None:
     across, down, blocks = shape.items
     per_item = shape.rows * shape.columns // shape.threads
     parts = f", sums in {tiles.parts} parts" if tiles.parts > 1 else ""
-    before = plan.kernel.instructions_by_id
-    if plan.take(
+    is_taken = plan.settle(
         [found.insn],
         f"tiles of {shape.rows} x {shape.columns} in registers, {across * down * blocks} work "
         f"items a group{parts}",
         f"{tiles.groups * tiles.parts} groups for {plan.request.units} units; each number that is "
         f"read of local memory is used again, {per_item} sums an item",
         lambda knl: _tiled(knl, found, extent, tiles, plan),
-    ):
-        plan.settled |= plan.kernel.instructions_by_id.keys() - before.keys()
-        if tiles.parts == 1:
-            plan.settled.add(found.insn)
+    )
+    if is_taken and tiles.parts > 1:
+        plan.settled.remove(found.insn)  # it adds up the parts: a reduction as others
 
 
 def _tiled(kernel: Kernel, found: Contraction, extent: Extent, tiles: Tiles, plan: Plan) -> Kernel:

@@ -41,7 +41,7 @@ _Element: TypeAlias = tuple[object, ...]
 
 @dataclass(frozen=True)
 class _Definition:
-    """What computes a temporary.
+    """The statement that computes a temporary.
 
     Attributes:
         name: the temporary.

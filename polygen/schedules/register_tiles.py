@@ -51,7 +51,7 @@ _SIDES = ("i", "j")
 
 @dataclass(frozen=True)
 class Shape:
-    """How the work of a contraction is divided.
+    """The division of a contraction's work.
 
     Attributes:
         rows: of the tile that a group computes.

@@ -21,7 +21,7 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.schedules.alignment import VECTOR, begins_with_vectors, is_whole
-from polygen.schedules.nests import Extents
+from polygen.schedules.nests import Extents, loops_of_plane
 from polygen.schedules.own_loops import with_own_loops
 from polygen.schedules.parallel_loops import may_be_on_axes
 from polygen.schedules.plan import Plan
@@ -33,7 +33,6 @@ from polygen.transforms.kernels.set_options import set_options
 from polygen.transforms.rules.expand_subst import expand_subst
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import order_of, shared_uses, strides_of
-from polygen.tuning.time_steps import is_time_step
 
 _LEAST_READS = 3  # of one array: with fewer, there is little to share
 _ROWS, _LAYERS = 4, 8
@@ -74,17 +73,15 @@ def stencils_in_registers(plan: Plan) -> None:
         found = _stencil(plan, insn)
         if found is None:
             continue
-        before = plan.kernel.instructions_by_id
         columns = f" and {found.lanes} columns" if found.lanes > 1 else ""
         why = f"'{found.array}' is read in several places, of which work items share rows"
-        taken = _marched(plan, found) or plan.take(
-            [insn.id],
-            f"{found.rows} rows{columns} for each work item",
-            why,
-            partial(in_rows, found=found),
-        )
-        if taken:
-            plan.settled |= (plan.kernel.instructions_by_id.keys() - before.keys()) | {insn.id}
+        if not _marched(plan, found):
+            plan.settle(
+                [insn.id],
+                f"{found.rows} rows{columns} for each work item",
+                why,
+                partial(in_rows, found=found),
+            )
 
 
 def _marched(plan: Plan, found: Stencil) -> bool:
@@ -95,7 +92,7 @@ def _marched(plan: Plan, found: Stencil) -> bool:
         return False
     if not all(is_whole(plan.kernel, iname, length) for iname, length in tile.items()):
         return False
-    return plan.take(
+    return plan.settle(
         [found.insn],
         f"layers one after the other, {_ROWS} rows and {found.lanes} columns for each work item",
         f"'{found.array}' is read in {found.span + 1} layers, of which each is loaded once",
@@ -108,8 +105,8 @@ def _marched(plan: Plan, found: Stencil) -> bool:
 
 def _stencil(plan: Plan, insn: Assignment) -> Stencil | None:
     kernel = plan.kernel
-    free = [i for i in kernel.inames if i in insn.within_inames and not is_time_step(kernel, i)]
-    if insn.reductions or insn.predicates or len(free) < 2 or any(map(kernel.tags.get, free)):
+    free = loops_of_plane(kernel, insn)
+    if free is None:
         return None
     order = order_of(kernel, [insn.id], free)
     extents = Extents(kernel, plan.request.sizes)

@@ -55,13 +55,12 @@ def streams_at_once(plan: Plan) -> None:
         if found is None:
             continue
         how = f"{found.lanes} as a vector" if found.lanes > 1 else f"{_EACH}, {_ITEMS} apart"
-        if plan.take(
+        plan.settle(
             found.ids,
             f"several elements along '{found.loops[-1]}' for each work item, {how}",
             "as many bytes are on their way as the bandwidth needs",
             partial(at_once, found=found),
-        ):
-            plan.settled.update(found.ids)
+        )
 
 
 def _stream(plan: Plan, nest: Nest) -> Stream | None:

@@ -48,7 +48,7 @@ _SHAPES_OF_DOUBLES: tuple[tuple[float, Shape], ...] = (
 
 @dataclass(frozen=True)
 class Extent:
-    """How large a contraction is expected to be.
+    """The sizes that a contraction is expected to have.
 
     Attributes:
         rows: of the result.

@@ -22,7 +22,7 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.schedules.contractions import stride_along
-from polygen.schedules.nests import Extents
+from polygen.schedules.nests import Extents, loops_of_plane
 from polygen.schedules.own_loops import with_own_loops
 from polygen.schedules.parallel_loops import may_be_on_axes
 from polygen.schedules.plan import Plan
@@ -34,7 +34,6 @@ from polygen.transforms.rules.expand_subst import expand_subst
 from polygen.transforms.rules.extract_subst import extract_subst
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import order_of, shared_uses, strides_of
-from polygen.tuning.time_steps import is_time_step
 
 _ACROSS, _DOWN = 32, 8  # work items of a group
 _TILE_BYTES = 256  # of a row of a tile
@@ -71,22 +70,20 @@ def transposed_in_tiles(plan: Plan) -> None:
         found = _transposition(plan, insn)
         if found is None:
             continue
-        before = plan.kernel.instructions_by_id
         arrays = ", ".join(f"'{use.name}'" for use in found.turned)
-        if plan.take(
+        plan.settle(
             [insn.id],
             f"tiles of {found.tile} x {found.tile} of {arrays} in local memory",
             f"neighbours lie along '{found.across}', and what is written along '{found.near}'",
             partial(in_tiles, found=found),
-        ):
-            plan.settled |= (plan.kernel.instructions_by_id.keys() - before.keys()) | {insn.id}
+        )
 
 
 def _transposition(plan: Plan, insn: Assignment) -> Transposition | None:
     """Return what is in the way of reading and writing rows; None if nothing is."""
     kernel = plan.kernel
-    free = [i for i in kernel.inames if i in insn.within_inames and not is_time_step(kernel, i)]
-    if insn.reductions or insn.predicates or len(free) < 2 or any(map(kernel.tags.get, free)):
+    free = loops_of_plane(kernel, insn)
+    if free is None:
         return None
     order = order_of(kernel, [insn.id], free)
     extents = Extents(kernel, plan.request.sizes)

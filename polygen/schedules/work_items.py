@@ -30,14 +30,12 @@ def nests_to_work_items(plan: Plan) -> None:
         if not loops or _is_elementwise(nest, loops):
             continue
         order = [i for run in along_memory(plan.kernel, _leading(nest), loops) for i in run]
-        is_taken = plan.take(
+        plan.settle(
             nest.ids,
             f"a work item for each iteration of {', '.join(map(repr, order))}",
             "no iteration needs another one",
             partial(_on_axes, nest=nest, order=order),
         )
-        if is_taken:
-            plan.settled.update(nest.ids)
 
 
 def _candidates(plan: Plan, nests: Sequence[Nest]) -> Iterator[Nest]:

@@ -28,7 +28,9 @@ class NotSaid(Exception):
 # --- numbers
 
 
-_PRIME = 2**61 - 1  # integers are not let grow forever: only the remainder nearest to 0 is kept
+# Integers are not let grow forever: only the remainder nearest to 0 is kept.
+# It is the number itself for all that fit in 64 bits, whether or not they become real first.
+_PRIME = 2**127 - 1
 _HALF = _PRIME // 2
 
 

@@ -27,13 +27,13 @@ _NODE = 256  # bytes of CUgraphNodeParams
 
 
 class _Flags(ctypes.Structure):
-    """What `pg_flags` is in cuda_loops.cu."""
+    """The structure `pg_flags` of cuda_loops.cu."""
 
     _fields_ = (("at", ctypes.c_void_p * MOST_FLAGS), ("bytes", ctypes.c_longlong * MOST_FLAGS))
 
 
 class Asked:
-    """What the function is passed that decides whether a loop goes on.
+    """The arguments of the function that decides whether a loop goes on.
 
     Parameters:
         flags: address and bytes of each; the loop goes on while none has only zeros.
