@@ -195,6 +195,7 @@ def mandelbrot() -> pg.Kernel:
             for t
                 <> aa = a*a  {id=aa, dep=a}
                 <> bb = b*b  {id=bb, dep=b}
+                # What has gone away does not come back, and no number is not near.
                 count = count + if(aa + bb <= 4, 1.0, 0.0)  {id=next_count, dep=count:aa:bb}
                 b = 2*a*b + y[i]  {id=next_b, dep=aa:bb:next_count}
                 a = aa - bb + re  {id=next_a, dep=next_b}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import polygen as pg
+from benchmarks.cpu import untransformed
 from benchmarks.cpu.data import Data, Run
 from examples import packed_product
 
@@ -57,13 +58,13 @@ def _stream(knl: pg.Kernel, lanes: int) -> pg.Kernel:
 
 
 def saxpy(d: Data) -> Run:
-    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a*x[i] + out[i]", name="saxpy")
+    knl = untransformed.saxpy()
     knl = pg.add_dtypes(knl, {"a, x, out": np.float32})
     return _calling(_stream(knl, FLOATS), d, "a x out")
 
 
 def triad(d: Data) -> Run:
-    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = b[i] + s*c[i]", name="triad")
+    knl = untransformed.triad()
     knl = pg.add_dtypes(knl, {"b, c, s": np.float64})
     return _calling(_stream(knl, DOUBLES), d, "b c s out")
 
@@ -128,46 +129,13 @@ def stencil_5(d: Data) -> Run:
 
 
 def stencil_27(d: Data) -> Run:
-    near = (-1, 0, 1)
-    shifts = [(x, y, z) for x in near for y in near for z in near]
-    sums = [
-        " + ".join(f"a[i+{x}, j+{y}, k+{z}]" for x, y, z in shifts if x * x + y * y + z * z == far)
-        for far in range(4)
-    ]
-    value = " + ".join(f"w[{far}]*({one})" for far, one in enumerate(sums)).replace("+-", "-")
-    knl = pg.make_kernel(
-        "{ [i, j, k]: 1<=i<n-1 and 1<=j<m-1 and 1<=k<l-1 }",
-        f"out[i, j, k] = {value}",
-        [
-            pg.GlobalArg("a, out", np.float64, shape="n, m, l"),
-            pg.GlobalArg("w", np.float64, shape=(4,)),
-            "...",
-        ],
-        name="stencil_27",
-        loop_priority="i, j, k",
-    )
+    knl = untransformed.stencil_27()
     knl = pg.strip_mine_to_vector(pg.shift(knl, "k", -1), "k", DOUBLES)
     return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "a w out")
 
 
 def jacobi_2d(d: Data) -> Run:
-    def value(a: str, i: str, j: str) -> str:
-        return (
-            f"0.2*({a}[{i}, {j}] + {a}[{i}, {j}-1] + {a}[{i}, {j}+1]"
-            f" + {a}[{i}+1, {j}] + {a}[{i}-1, {j}])"
-        )
-
-    knl = pg.make_kernel(
-        "{ [t, i, j, p, q]: 0<=t<steps and 1<=i,p<n-1 and 1<=j,q<m-1 }",
-        f"""
-        b[i, j] = {value("out", "i", "j")} {{id=b, dep=*, inames=t:i:j}}
-        out[p, q] = {value("b", "p", "q")} {{id=a, dep=b, inames=t:p:q}}
-        """,
-        [pg.GlobalArg("out, b", np.float64, shape="n, m"), "..."],
-        name="jacobi_2d",
-        loop_priority=["t, i, j", "t, p, q"],
-        assumptions="n >= 3 and m >= 3 and steps >= 1",
-    )
+    knl = pg.assume(untransformed.jacobi_2d(), "n >= 3 and m >= 3 and steps >= 1")
     for iname in ("j", "q"):
         knl = pg.strip_mine_to_vector(knl, iname, DOUBLES)
     if not _few_cores():  # there are more than tiles at once
@@ -179,25 +147,7 @@ def jacobi_2d(d: Data) -> Run:
 
 
 def heat_3d(d: Data) -> Run:
-    def value(a: str, i: str, j: str, k: str) -> str:
-        at = f"{a}[{i}, {j}, {k}]"
-        return (
-            f"0.125*({a}[{i}+1, {j}, {k}] - 2.0*{at} + {a}[{i}-1, {j}, {k}])"
-            f" + 0.125*({a}[{i}, {j}+1, {k}] - 2.0*{at} + {a}[{i}, {j}-1, {k}])"
-            f" + 0.125*({a}[{i}, {j}, {k}+1] - 2.0*{at} + {a}[{i}, {j}, {k}-1]) + {at}"
-        )
-
-    knl = pg.make_kernel(
-        "{ [t, i, j, k, p, q, r]: 0<=t<steps and 1<=i,p<n-1 and 1<=j,q<m-1 and 1<=k,r<l-1 }",
-        f"""
-        b[i, j, k] = {value("out", "i", "j", "k")} {{id=b, dep=*, inames=t:i:j:k}}
-        out[p, q, r] = {value("b", "p", "q", "r")} {{id=a, dep=b, inames=t:p:q:r}}
-        """,
-        [pg.GlobalArg("out, b", np.float64, shape="n, m, l"), "..."],
-        name="heat_3d",
-        loop_priority=["t, i, j, k", "t, p, q, r"],
-        assumptions="n >= 3 and m >= 3 and l >= 3 and steps >= 1",
-    )
+    knl = pg.assume(untransformed.heat_3d(), "n >= 3 and m >= 3 and l >= 3 and steps >= 1")
     # Where caches are not what is waited for, fewer loads are in two lines of one.
     lanes = DOUBLES if _few_cores() else DOUBLES // 2
     for iname in ("k", "r"):
@@ -234,21 +184,7 @@ def softmax(d: Data) -> Run:
 
 
 def csr_product(d: Data) -> Run:
-    knl = pg.make_kernel(
-        ["{ [i]: 0<=i<n }", "{ [j]: row_start<=j<row_end }"],
-        """
-        <> row_start = rowptr[i]
-        <> row_end = rowptr[i + 1]
-        out[i] = sum(j, values[j] * x[columns[j]])
-        """,
-        [
-            pg.GlobalArg("values", shape="nonzeros"),
-            pg.GlobalArg("columns", shape="nonzeros"),
-            pg.GlobalArg("x", shape="width"),
-            "...",
-        ],
-        name="csr_product",
-    )
+    knl = untransformed.csr_product()
     knl = pg.split_iname(knl, "i", 256, outer_tag="g.0")
     # Each sum waits for the one before: longer if it is fused with a product.
     knl = pg.set_options(knl, build_options=["-ffp-contract=off"])
@@ -297,52 +233,14 @@ def syrk(d: Data) -> Run:
 
 
 def floyd_warshall(d: Data) -> Run:
-    knl = pg.make_kernel(
-        "{ [i, j, k, p, q, r]: 0<=i,j,k,p,q,r<n }",
-        """
-        out[p, q] = start[p, q]  {id=copy, dep=*}
-        for k
-            to[r] = out[k, r]  {id=to, dep=copy}
-            <> through = out[i, k]  {id=through, dep=copy}
-            out[i, j] = min(out[i, j], through + to[j])  {id=step, dep=to:through:copy}
-        end
-        """,
-        [
-            pg.GlobalArg("out, start", np.int32, shape="n, n"),
-            pg.TemporaryVariable("to", np.int32, ("n",), pg.AddressSpace.GLOBAL),
-            "...",
-        ],
-        name="floyd_warshall",
-        loop_priority=["k, i, j", "k, r", "p, q"],
-    )
+    knl = untransformed.floyd_warshall()
     for iname in ("j", "q"):
         knl = pg.strip_mine_to_vector(knl, iname, FLOATS)
     return _calling(pg.tag_inames(knl, {"i": "g.0", "p": "g.0"}), d, "start out")
 
 
 def mandelbrot(d: Data) -> Run:
-    knl = pg.make_kernel(
-        ["{ [i, j]: 0<=i<n and 0<=j<m }", "{ [t]: 0<=t<limit }"],
-        """
-        for i, j
-            <> re = x[j]
-            <> a = re  {id=a}
-            <> b = y[i]  {id=b}
-            <> count = 0.0  {id=count}
-            for t
-                <> aa = a*a  {id=aa, dep=a}
-                <> bb = b*b  {id=bb, dep=b}
-                # What has gone away does not come back, and no number is not near.
-                count = count + if(aa + bb <= 4, 1.0, 0.0)  {id=next_count, dep=count:aa:bb}
-                b = 2*a*b + y[i]  {id=next_b, dep=aa:bb:next_count}
-                a = aa - bb + re  {id=next_a, dep=next_b}
-            end
-            out[i, j] = int32(count)  {dep=next_count}
-        end
-        """,
-        [pg.GlobalArg("out", np.int32), "..."],
-        name="mandelbrot",
-    )
+    knl = untransformed.mandelbrot()
     knl = pg.split_iname(knl, "j", 4 * DOUBLES, inner_iname="j_near")
     knl = pg.separate_full_tiles(knl, "j_near")
     knl = pg.split_iname(knl, "j_near", DOUBLES, outer_tag="ilp", inner_tag="vec")

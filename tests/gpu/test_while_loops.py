@@ -9,12 +9,12 @@ import pytest
 
 import polygen as pg
 from tests.gpu.test_cuda import cupy
-from tests.nvidia.test_while_loops import countdown, same_each_time
+from tests.nvidia.test_while_loops import counting_down
 
 
 @pytest.mark.parametrize(("most", "limit"), [("", 10**6), ("<7", 7), ("<m", 3), ("<1", 1)])
 def test_the_device_ends_loops(most: str, limit: int) -> None:
-    run = same_each_time(most)
+    run = counting_down("1", most).executor("cuda")
     sizes = {"m": limit} if "m" in most else {}
     start = np.array([1.0, 2.0, 4.0])
     x, left = cupy.empty(3), cupy.empty(1, np.int32)
@@ -27,7 +27,7 @@ def test_the_device_ends_loops(most: str, limit: int) -> None:
 
 
 def test_many_arrays_and_streams() -> None:
-    run = same_each_time()
+    run = counting_down("1").executor("cuda")
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
     pairs = [(cupy.zeros(3), cupy.full(1, k, np.int32)) for k in range(12)]
     cupy.cuda.Device().synchronize()
@@ -40,7 +40,7 @@ def test_many_arrays_and_streams() -> None:
 
 
 def test_graphs_of_users() -> None:
-    run, stream = same_each_time(), cupy.cuda.Stream(non_blocking=True)
+    run, stream = counting_down("1").executor("cuda"), cupy.cuda.Stream(non_blocking=True)
     x, left = cupy.zeros(3), cupy.zeros(1, np.int32)
     cupy.cuda.Device().synchronize()
     with stream:
@@ -59,7 +59,7 @@ def test_graphs_of_users() -> None:
 
 def test_trips_that_differ() -> None:
     for options in ({}, {"check_every": 4}):
-        run: Any = countdown(**options).executor("cuda")
+        run: Any = pg.set_options(counting_down("t"), **options).executor("cuda")
         for steps in (0, 1, 6):
             x, left = cupy.asarray([1.0, 2.0, 4.0]), cupy.full(1, steps, np.int32)
             run(x=x, left=left)

@@ -14,23 +14,27 @@ from polygen.runtime.calls.device_errors import DriverError
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_runtime import Foreign
 
-COUNTDOWN = """
-for t while left[0] > 0
-  for i
-    y[i] = x[i] + t
-  end
-  for k
-    x[n - 1 - k] = y[k]
-  end
-  left[0] = left[0] - 1
-end
-"""
 
+def counting_down(added: str, most: str = "") -> pg.Kernel:
+    """Return a kernel that turns an array around, something added, while there is a number left.
 
-def countdown(**options: int) -> pg.Kernel:
+    Parameters:
+        added: to each element; with ``t`` in it, iterations differ.
+        most: an upper end of the loop, as ``<7``.
+    """
     knl = pg.make_kernel(
-        ["{ [i, k]: 0<=i,k<n }", "{ [t]: 0<=t }"],
-        COUNTDOWN,
+        ["{ [i, k]: 0<=i,k<n }", f"{{ [t]: 0<=t{most} }}"],
+        f"""
+        for t while left[0] > 0
+          for i
+            y[i] = x[i] + {added}
+          end
+          for k
+            x[n - 1 - k] = y[k]
+          end
+          left[0] = left[0] - 1
+        end
+        """,
         [
             pg.GlobalArg("left", np.int32, shape=1),
             pg.TemporaryVariable("y", shape="n", address_space=pg.AddressSpace.GLOBAL),
@@ -40,7 +44,7 @@ def countdown(**options: int) -> pg.Kernel:
     )
     for iname in "ik":
         knl = pg.split_iname(knl, iname, 2, outer_tag="g.0", inner_tag="l.0")
-    return pg.set_options(knl, **options)
+    return knl
 
 
 def counted(host: HostDriver, run: Any, steps: int) -> int:
@@ -57,7 +61,8 @@ def counted(host: HostDriver, run: Any, steps: int) -> int:
 
 
 def test_the_flag_is_read_before_each_so_many_iterations(host: HostDriver) -> None:
-    each, third = (countdown(check_every=every).executor("cuda") for every in (1, 3))
+    knl = counting_down("t")
+    each, third = (pg.set_options(knl, check_every=every).executor("cuda") for every in (1, 3))
     launched = [counted(host, run, steps) for run in (each, third) for steps in (0, 1, 5)]
     # One is before the loop.  The last iteration finds that it is over; so do those behind it.
     body = launched[0] - 1
@@ -69,40 +74,10 @@ def test_the_flag_is_read_before_each_so_many_iterations(host: HostDriver) -> No
     host.recorded.clear()
 
 
-CONVERGED = """
-for t while left[0] > 0
-  for i
-    y[i] = x[i] + 1
-  end
-  for k
-    x[n - 1 - k] = y[k]
-  end
-  left[0] = left[0] - 1
-end
-"""
-
-
-def same_each_time(most: str = "") -> Any:
-    """Return a kernel whose iterations do not need the number of theirs."""
-    knl = pg.make_kernel(
-        ["{ [i, k]: 0<=i,k<n }", f"{{ [t]: 0<=t{most} }}"],
-        CONVERGED,
-        [
-            pg.GlobalArg("left", np.int32, shape=1),
-            pg.TemporaryVariable("y", shape="n", address_space=pg.AddressSpace.GLOBAL),
-            "...",
-        ],
-        seq_dependencies=True,
-    )
-    for iname in "ik":
-        knl = pg.split_iname(knl, iname, 2, outer_tag="g.0", inner_tag="l.0")
-    return knl.executor("cuda")
-
-
 @pytest.mark.parametrize(("most", "limit"), [("", 10**6), ("<7", 7), ("<m", 3), ("<1", 1)])
 def test_the_device_ends_loops_of_graphs(host: HostDriver, most: str, limit: int) -> None:
     host.with_loops = True
-    run = same_each_time(most)
+    run = counting_down("1", most).executor("cuda")
     sizes = {"m": limit} if "m" in most else {}
     x, left = np.empty(3), np.empty(1, np.int32)
     launched: list[int] = []
@@ -121,7 +96,7 @@ def test_the_device_ends_loops_of_graphs(host: HostDriver, most: str, limit: int
 
 def test_the_device_ends_loops_of_graphs_of_users(host: HostDriver) -> None:
     host.with_loops = True
-    run = same_each_time()
+    run = counting_down("1").executor("cuda")
     x, left = np.array([1.0, 2.0, 4.0]), np.array([4], np.int32)
     host.recorded.add(5)
     run(x=Foreign(x), left=Foreign(left), queue=5)
@@ -179,7 +154,7 @@ def test_loops_in_loops_and_behind_them(host: HostDriver) -> None:
 
 def test_trips_that_differ_are_those_of_the_host(host: HostDriver) -> None:
     host.with_loops = True
-    run = countdown().executor("cuda")
+    run = counting_down("t").executor("cuda")
     launched = [counted(host, run, steps) for steps in (1, 5)]
     assert launched[1] > launched[0] > 0
 
@@ -193,7 +168,7 @@ def test_a_driver_that_cannot_link_leaves_it_to_the_host(
     host.with_loops = True
     monkeypatch.setattr(host, "linked", refuse)
     monkeypatch.setenv("POLYGEN_NO_CACHE", "1")
-    run = same_each_time()
+    run = counting_down("1").executor("cuda")
     x, left = np.array([1.0, 2.0, 4.0]), np.array([2], np.int32)
     before = host.launches
     run(x=Foreign(x), left=Foreign(left))

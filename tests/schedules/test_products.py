@@ -221,9 +221,9 @@ def test_optimize_takes_tiles_and_says_why() -> None:
     assert "launch_bounds__(256)" in str(pg.generate_code(fast))
 
 
-@pytest.mark.parametrize(("n", "m", "l"), [(12, 4096, 4096), (32, 32, 32)])
-def test_small_ones_are_reductions_as_others(n: int, m: int, l: int) -> None:  # noqa: E741
-    names = [step.name for step in optimized(CASES["a b"].kernel(), n=n, m=m, l=l).history]
+@pytest.mark.parametrize(("n", "m", "depth"), [(12, 4096, 4096), (32, 32, 32)])
+def test_small_ones_are_reductions_as_others(n: int, m: int, depth: int) -> None:
+    names = [step.name for step in optimized(CASES["a b"].kernel(), n=n, m=m, l=depth).history]
     assert "double_buffer" not in names
 
 
