@@ -148,6 +148,9 @@ class _Pair:
             self._compare_backwards(ours, theirs, ended=ended)
 
     def _compare_traces(self, ours: Run, theirs: Run, *, ended: bool) -> None:
+        for part in theirs.in_no_order:
+            for run in (ours, theirs):
+                run.trace[part] = sorted(run.trace[part], key=_place)
         for found, wanted in zip(ours.trace, theirs.trace, strict=ended):
             if not self._same(found, wanted):
                 raise Differs(f"'{self.name}' does {found}, not {wanted}: {ours.sizes}")
@@ -189,3 +192,8 @@ class _Pair:
             return equal(found[1:], wanted[1:])
         (_, key, value, how), (_, other_key, other_value, other_how) = found, wanted
         return key == other_key and how in ("s", other_how) and equal(value, other_value)
+
+
+def _place(event: Sequence[Any]) -> str:
+    """Return what tells the writes of one assignment apart: an array, and the place there."""
+    return repr(event[:2])

@@ -271,8 +271,11 @@ def _at_once(t: Translator, node: Loop) -> None:
     lanes = f"for {lane} in range({t.expr(node.upper)})"
     for number, (target, value) in enumerate(assign.pairs):
         t.add(f"new_{number} = [({t.place(target)[1]}, {t.expr(value)}) {lanes}]")
+    t.add("first = len(run.trace)")
     for number, (target, _) in enumerate(assign.pairs):
         t.add(f"for at, new in new_{number}: {t.place(target)[0]}.put(at, new, 'p')")
+    if len(assign.pairs) > 1:
+        t.add("run.in_no_order.append(slice(first, len(run.trace)))")
 
 
 def _verbatim(t: Translator, node: Verbatim) -> None:

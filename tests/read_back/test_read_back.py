@@ -110,6 +110,14 @@ def _vectors() -> pg.Kernel:
     return pg.tag_inames(pg.add_dtypes(knl, {"x": np.float32}), {"j": "vec"})
 
 
+def _two_vectors() -> pg.Kernel:
+    """Of which one is written whole, and before the other, though it stands behind it."""
+    text = "c[j, i], b[i, j] = 2*x[i, j], x[i, j] + 1 {inames=i:j}"
+    knl = pg.make_kernel("{ [i, j]: 0<=i<n and 0<=j<4 }", text, name="k")
+    knl = pg.add_dtypes(knl, {"x": np.float32})
+    return pg.tag_inames(knl, {"j": "vec"})
+
+
 def _unrolled() -> pg.Kernel:
     return pg.tag_inames(_rows(), {"i": "for", "j": "unr"}, force=True)
 
@@ -180,6 +188,8 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     # vectors
     (_vectors, "c", "(x + 4 * i)", "(x + 4 * i + 1)"),
     (_vectors, "opencl", "vload4(0, x", "vload4(0, b"),
+    (_two_vectors, "c", "c_lanes[1]", "c_lanes[2]"),
+    (_two_vectors, "c", "(b + 4 * i) = ", "(b + 4 * i) = 1.0f + "),
     (_vectors, "cuda", "pg_vector<float, 4>>(b", "pg_vector<float, 2>>(b"),
 ]
 

@@ -314,6 +314,8 @@ class Run:
     ) -> None:
         self.sizes, self.left, self.backwards = sizes, iterations, backwards
         self.trace: list[Any] = []
+        # Parts of the trace: writes of which it makes no difference which comes first.
+        self.in_no_order: list[slice] = []
         # What several iterations of such a loop write, not atomically.
         self.clashes: set[Any] = set()
         self._of_one_item: list[Any] = []
