@@ -110,9 +110,11 @@ class Subject:
         kinds = {n.name: kind_of_variable(n) for n in declared}
         parameters = {a.name: Parameter(kind_of_variable(a), a in arrays) for a in passed}
         complexes = "c" in {*kinds.values(), *(p.kind for p in parameters.values())}
-        of_two = 2 in map(vector_length, arrays)
+        of_two = 2 in map(vector_length, arrays) or any(
+            n.at_once and n.upper == 2 for n in self.loops
+        )
         if complexes and of_two and self.made.target.name == "opencl":
-            raise NotRead("arrays of vectors of two beside complex numbers: both are 'float2'")
+            raise NotRead("vectors of two beside complex numbers: both are 'float2'")
         return Expected(
             arguments=parameters,
             grid=self.of is not None,

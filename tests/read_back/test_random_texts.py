@@ -19,7 +19,7 @@ pytestmark = [
     for name in ("SeparationIgnored", "NotVectorized")
 ]
 
-_NOT_READ = "arrays of vectors of two beside complex numbers: both are 'float2'"
+_NOT_READ = "vectors of two beside complex numbers: both are 'float2'"
 TARGETS = ("c", "opencl", "cuda")
 # With complex numbers in parentheses, random numbers of several kinds, bits of such, and unsigned
 # ones that wrap around.
