@@ -56,6 +56,14 @@ LONG = (
     "register_stencils",
     "scan",
     "layer_norm",
+    "balanced_rows",
+    "bisection",
+    "gauss_seidel",
+    "n_body",
+    "prefetched_product",
+    "stencils",
+    "unsharp_mask",
+    "vector_transpose",
 )
 
 

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import polygen
 from polygen.emission import emit
 from polygen.inspection.devices import measured_device
@@ -142,5 +144,6 @@ def test_every_table_has_a_row_for_each() -> None:
         assert not facts.sub_group_size or TARGETS[name].shuffle is not None
 
 
+@pytest.mark.more
 def test_a_target_with_rows_is_one() -> None:
     subprocess.run((sys.executable, "-m", "tests.another_target"), check=True)

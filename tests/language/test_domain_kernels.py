@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from tests.few import few
 from tests.oracle.interpreter import interpret
 
 SIZES = (0, 1, 2, 7, 16, 17)
@@ -125,7 +126,7 @@ CASES: dict[str, tuple[Any, str, Element]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@few(11, "name", CASES)
 def test_domains(name: str) -> None:
     domains, text, element = CASES[name]
     knl = pg.make_kernel(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from tests.few import few
 from tests.oracle.interpreter import interpret
 
 SQUARE = "{ [i, j]: 0<=i,j<n }"
@@ -49,7 +50,7 @@ CASES: list[tuple[str, dict[str, Callable[[Any], Any]], str]] = [
 
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
-@pytest.mark.parametrize(("text", "computed", "inames"), CASES)
+@few(3, ("text", "computed", "inames"), CASES)
 def test_beside_numpy(text: str, computed: dict[str, Any], inames: str, target: str) -> None:
     knl = pg.make_kernel(SQUARE, text, seq_dependencies="if" in text, target=target)
     assert sorted(knl.inames) == inames.split()

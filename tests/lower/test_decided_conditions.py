@@ -15,6 +15,7 @@ from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import Assign, If, Node
 from polygen.validation.validate import check
+from tests.few import few
 from tests.validation.edits import said, where
 
 KERNEL = pg.make_kernel(
@@ -54,8 +55,10 @@ def expected(c: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize(
-    ("number", "target"), [*((n, "c") for n in range(len(VARIANTS))), (0, "opencl"), (3, "opencl")]
+@few(
+    5,
+    ("number", "target"),
+    [*((n, "c") for n in range(len(VARIANTS))), (0, "opencl"), (3, "opencl")],
 )
 def test_numpy_agrees(number: int, target: str) -> None:
     run = VARIANTS[number].executor(target)

@@ -11,6 +11,7 @@ from polygen.ir.show_expression import show_expression
 from polygen.language.of_nothing import identities
 from polygen.lower.lower import Model
 from polygen.lower.program import Assign, Declare, If
+from tests.few import few
 from tests.lower.test_scans import agrees
 from tests.oracle.cases import Step, grid, kernel, lowered, nodes, tag
 
@@ -43,7 +44,8 @@ def made(domains: str | tuple[str, ...], text: str) -> Kernel:
         "segmented(sum)(j, a[j], f[j])[0]",
     ],
 )
-@pytest.mark.parametrize(
+@few(
+    2,
     "text",
     [
         "b[i] = {0}  {{if=False}}",

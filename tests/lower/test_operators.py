@@ -19,6 +19,7 @@ def test_trees_in_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     check([(tree, 13)], "opencl", monkeypatch, ("bfloat16",))
 
 
+@pytest.mark.more
 def test_groups_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
     check([(groups, 45)], "c", monkeypatch, ("float32",), alone=True)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 import polygen as pg
+from tests.few import few
 from tests.oracle.cases import QUIET
 
 LINE = pg.make_function("{ [k]: 0<=k<m }", "y[k] = 2*x[k] + 1", ["m", "x", "y"], name="line")
@@ -106,7 +106,7 @@ CASES: dict[str, tuple[str, Sequence[pg.GlobalArg], Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@few(3, "case", CASES)
 def test_parts(case: str) -> None:
     text, arrays, expected = CASES[case]
     knl = pg.make_kernel(

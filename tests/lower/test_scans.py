@@ -15,6 +15,7 @@ from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower, prepare
 from polygen.lower.program import Loop, LoopProgram
 from polygen.validation.validate import check
+from tests.few import few
 from tests.oracle.cases import (
     Step,
     grid,
@@ -66,7 +67,7 @@ def loops_over(knl: Kernel) -> list[str]:
 @pytest.mark.parametrize(
     "operation", ["sum", "product", "min", "max", "any", "all", "sum<float64>"]
 )
-@pytest.mark.parametrize("bounds", ["0<=j<=i", "0<=j<i", "0<=j<=i-2", "0<=j<=i and j<3", "1<=j<=i"])
+@few(2, "bounds", ["0<=j<=i", "0<=j<i", "0<=j<=i-2", "0<=j<=i and j<3", "1<=j<=i"])
 def test_operations_and_bounds(operation: str, bounds: str) -> None:
     """Inclusive and exclusive, with an offset, and with an end."""
     text = f"b[i] = {operation}(j, a[j]*j + 1)"

@@ -12,6 +12,7 @@ import polygen as pg
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model
 from polygen.lower.program import Assign, Block, If, Loop, Verbatim
+from tests.few import few
 from tests.oracle.cases import (
     Step,
     agree,
@@ -90,7 +91,7 @@ def test_what_it_becomes() -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "complex64", "float16"])
+@few(3, "dtype", ["float32", "float64", "int8", "uint16", "complex64", "float16"])
 def test_values_in_c(dtype: str) -> None:
     knl = pg.add_dtypes(steps(ITEMS, split("k", 4))(PRODUCT), {"a": dtype, "b": dtype})
     random = np.random.default_rng(0)

@@ -14,6 +14,7 @@ from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.lower.shared_scans import _Stages  # pyright: ignore[reportPrivateUsage]
+from tests.few import few
 
 UP_TO = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"]
 BEFORE = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<i }"]
@@ -67,7 +68,7 @@ CASES: list[tuple[list[str], str, Callable[[Any], tuple[Any, ...]]]] = [
 
 
 @pytest.mark.parametrize(("domains", "text", "expected"), CASES)
-@pytest.mark.parametrize("width", [5, 8])
+@few(1, "width", [5, 8])
 def test_numpy_agrees(
     domains: list[str], text: str, expected: Callable[[Any], tuple[Any, ...]], width: int
 ) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import polygen as pg
 from polygen.errors import MalformedInstruction, NotTheSame, Reassociated
+from tests.few import few
 from tests.lower.test_scans import agrees, loops_over
 from tests.oracle.cases import grid, kernel, prior, split, steps
 
@@ -19,7 +20,8 @@ A = pg.GlobalArg("a", shape=("n", "n"))
 
 @pytest.mark.parametrize("name", ["argmin", "argmax"])
 @pytest.mark.parametrize("dtype", ["int8", "float32", "bool"])
-@pytest.mark.parametrize(
+@few(
+    2,
     "text",
     [
         "v[i], k[i] = {0}(j, a[i,j], j)",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from tests.few import few
 
 SQUARE = "{ [i,j]: 0<=i<n and 0<=j<m }"
 CROSS = "v[i,j] = u[(i+1)%n,j] + 2*u[(i-1)%n,j] + 3*u[i,(j+1)%m] + 5*u[i,(j-1)%m]"
@@ -114,7 +115,7 @@ AFTER = (
 )
 
 
-@pytest.mark.parametrize("name", AFTER)
+@few(5, "name", AFTER)
 def test_after_steps(name: str) -> None:
     check(after(name).executor("c"))
     check(after(name, WIDE).executor("c"), wide)

@@ -12,6 +12,7 @@ import pytest
 import polygen as pg
 from tests.emission.hosts import STRICT, make, refused, run_host
 from tests.emission.kernels import cases
+from tests.few import few
 from tests.needs import needs
 from tests.nvidia.host_driver import HostDriver
 
@@ -44,7 +45,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", CASES)
+@few(1, "name", CASES)
 def test_program(name: str, built: Path, shim: Path) -> None:
     case, folder = CASES[name], built / name
     code, log = HostDriver(shim).compile((folder / f"{name}.cu").read_text(), ())

@@ -22,6 +22,7 @@ from polygen.errors import (
     SingularMatrix,
 )
 from polygen.runtime.backends.cuda import library_launches
+from tests.few import few
 from tests.nvidia.fake_cupy import FakeCuPy
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_runtime import Foreign
@@ -44,7 +45,7 @@ def cupy(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuPy
 
 
 @pytest.mark.usefixtures("cupy")
-@pytest.mark.parametrize("start", range(3))
+@few(1, "start", range(3))
 def test_values(start: int) -> None:
     """Some of the cases, with sizes 0 and 1."""
     for number in range(start, len(CASES), 9):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from tests.few import few
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.nvrtc import compile_for
 from tests.properties.together import run_together
@@ -30,7 +31,7 @@ def test_values(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(found["b"], wanted, rtol=2e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("length", [65_536, 65_537])
+@few(1, "length", [65_536, 65_537])
 def test_registers_for_two_groups(length: int) -> None:
     """Halves that are kept stay halves; and so few registers that two groups run side by side."""
     source = pg.generate_code(along_rows("layer norm", 1024, length), "cuda").source

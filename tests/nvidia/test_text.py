@@ -23,6 +23,7 @@ from polygen.runtime.backends.backend_table import libraries_of
 from polygen.runtime.backends.cuda import cuda_python
 from polygen.runtime.calls.arguments import examine, form_of
 from polygen.runtime.calls.kernel_variant import make_variant
+from tests.few import few
 from tests.random_kernels.check import make_case
 from tests.random_kernels.layouts import passed
 
@@ -67,7 +68,8 @@ def tiled_product(dtype: str = "float32") -> Any:
 # Whatever is printed in a test is compiled for two architectures: see tests/nvidia/every_source.py.
 
 
-@pytest.mark.parametrize(
+@few(
+    1,
     ("seeds", "steps"),
     [
         (range(4_000, 4_010), 0),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from tests.few import few
 from tests.lower.test_wraps import check, torus
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.nvrtc import assembly_of
@@ -167,7 +168,7 @@ def test_integers_wrap_around(host: HostDriver) -> None:
         assert total[0] == product
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+@few(1, "dtype", ["float16", "float32", "int8"])
 def test_memory_that_the_host_allocates_is_read_in_vectors(host: HostDriver, dtype: str) -> None:
     knl = pg.make_kernel(
         "{ [i,j]: 0<=i,j<4096 }",
@@ -239,7 +240,7 @@ def test_atomic_sums_and_extrema(host: HostDriver) -> None:
         np.testing.assert_array_equal(given["p"], [2 ** len(a[k::3]) for k in range(3)])
 
 
-@pytest.mark.parametrize("space", ["global", "local"])
+@few(1, "space", ["global", "local"])
 def test_sums_of_halves(host: HostDriver, space: str) -> None:
     """In local memory, halves are kept as float."""
     knl = pg.make_kernel(
@@ -257,6 +258,7 @@ def test_sums_of_halves(host: HostDriver, space: str) -> None:
     np.testing.assert_array_equal(b, np.array([2048, 2064, 2080, 2064], np.float16))
 
 
+@pytest.mark.more
 def test_functions_that_are_spelled_out(host: HostDriver) -> None:
     text = """
         normal[i] = isnormal(a[i])

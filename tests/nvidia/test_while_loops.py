@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.errors import LaunchFailed
 from polygen.runtime.calls.device_errors import DriverError
+from tests.few import few
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_runtime import Foreign
 
@@ -74,7 +75,7 @@ def test_the_flag_is_read_before_each_so_many_iterations(host: HostDriver) -> No
     host.recorded.clear()
 
 
-@pytest.mark.parametrize(("most", "limit"), [("", 10**6), ("<7", 7), ("<m", 3), ("<1", 1)])
+@few(2, ("most", "limit"), [("", 10**6), ("<7", 7), ("<m", 3), ("<1", 1)])
 def test_the_device_ends_loops_of_graphs(host: HostDriver, most: str, limit: int) -> None:
     host.with_loops = True
     run = counting_down("1", most).executor("cuda")

@@ -13,6 +13,7 @@ from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.proof import Rearranged
 from polygen.transformation import transformation
+from tests.few import few
 from tests.oracle.cases import kernel
 from tests.oracle.compare import make_arguments
 from tests.oracle.evaluate import OracleError
@@ -86,7 +87,7 @@ KERNELS = {"shared": (SHARED,), "alone": (ALONE,), "nested": (NESTED, INSIDE), "
 LEGAL = [(w, name) for w in KERNELS for name in STEPS if (w, name) != ("nested", "inside downward")]
 
 
-@pytest.mark.parametrize(("which", "name"), LEGAL)
+@few(15, ("which", "name"), LEGAL)
 def test_steps_that_are_accepted(which: str, name: str) -> None:
     knl = new = made(*KERNELS[which])
     for call in STEPS[name]:

@@ -29,6 +29,7 @@ def _check(seeds: range, looks: Looks = look_at, unproved: Listed = UNPROVED) ->
     return looked
 
 
+@pytest.mark.more
 def test_some_steps() -> None:
     counted = count(_check(QUICK))
     assert counted["accepted"] > 50

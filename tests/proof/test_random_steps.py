@@ -30,6 +30,7 @@ def test_no_step_is_accepted_that_changes_results(start: int) -> None:
     assert refused > BATCH  # nor is everything harmless
 
 
+@pytest.mark.more
 def test_without_proofs_such_steps_are_noticed() -> None:
     noticed = 0
     for seed in range(FIRST, FIRST + BATCH // 2):

@@ -90,6 +90,7 @@ def _is_noticed(seed: int) -> bool:
     return False
 
 
+@pytest.mark.more
 def test_without_proofs_new_steps_that_change_results_are_noticed() -> None:
     assert sum(map(_is_noticed, range(10))) > 2
 
@@ -103,6 +104,7 @@ def _check_refused(seeds: range) -> Counter[str]:
     return counted
 
 
+@pytest.mark.more
 def test_what_is_refused_is_harmful() -> None:
     counted = _check_refused(range(68, 84))
     assert counted["accepted"] > 30

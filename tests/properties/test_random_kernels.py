@@ -187,6 +187,7 @@ def _notices(case: RandomCase) -> bool:
     return False
 
 
+@pytest.mark.more
 def test_a_kernel_that_computes_something_else_is_noticed() -> None:
     # Not in each: the instruction may have no instance, or nobody may read what it writes.
     noticed = [_notices(case) for _, case in _cases(range(20))]

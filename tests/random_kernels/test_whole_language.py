@@ -45,6 +45,7 @@ def test_in_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_compiled(cases, "c", monkeypatch, validated=start == 0) == BATCH
 
 
+@pytest.mark.more
 @pytest.mark.usefixtures("optimized")
 def test_in_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases(range(1_000, 1_000 + IN_OPENCL), target="opencl")
@@ -112,6 +113,7 @@ def _one_more(case: Case) -> Case | None:
     return None
 
 
+@pytest.mark.more
 def test_kernels_that_compute_something_else_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [c for seed in range(0, 30, 6) if (c := _one_more(make_case(seed))) is not None]
     noticed = 0

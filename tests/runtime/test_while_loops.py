@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from tests.few import few
 
 BISECTION = """
 for i
@@ -221,7 +222,7 @@ def test_a_loop_over_elements_may_be_left() -> None:
     assert s.tolist() == [3, 0, 26, 3]
 
 
-@pytest.mark.parametrize("every", [1, 5])
+@few(1, "every", [1, 5])
 def test_files_for_hosts_ask_the_flag(every: int) -> None:
     """What emitted programs compute: `settled` in tests/emission/kernels.py."""
     knl = pg.set_options(on_grid(relaxed()), check_every=every)

@@ -15,6 +15,7 @@ from polygen.ir.kernel import Kernel
 from polygen.schedules.contractions import contraction_of
 from polygen.schedules.nests import Extents
 from polygen.schedules.register_tiles import Shape, in_register_tiles
+from tests.few import few
 from tests.nvidia.nvrtc import compile_for
 
 QUIET = ("AmbiguousNesting", "PriorityIgnored")
@@ -221,7 +222,7 @@ def test_optimize_takes_tiles_and_says_why() -> None:
     assert "launch_bounds__(256)" in str(pg.generate_code(fast))
 
 
-@pytest.mark.parametrize(("n", "m", "depth"), [(12, 4096, 4096), (32, 32, 32)])
+@few(1, ("n", "m", "depth"), [(12, 4096, 4096), (32, 32, 32)])
 def test_small_ones_are_reductions_as_others(n: int, m: int, depth: int) -> None:
     names = [step.name for step in optimized(CASES["a b"].kernel(), n=n, m=m, l=depth).history]
     assert "double_buffer" not in names

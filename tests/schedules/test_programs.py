@@ -9,6 +9,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.tags import is_parallel
+from tests.few import few
 from tests.schedules.programs import PROGRAMS
 
 H200 = pg.Limits.named("H200")
@@ -45,7 +46,7 @@ def names(in_all_runs: tuple[str, ...]) -> list[Any]:
     return [pytest.param(n, marks=() if n in in_all_runs else marked) for n in PROGRAMS]
 
 
-@pytest.mark.parametrize("name", names(SOME))
+@few(4, "name", names(SOME))
 def test_on_a_processor(name: str) -> None:
     check(name, scheduled(name, "c"), "c")
 

@@ -87,6 +87,7 @@ def test_launches_and_arguments() -> None:
 HIDDEN = {"degrees", "mix", "radians", "smoothstep", "step", *FAST}
 
 
+@pytest.mark.more
 def test_every_word_of_the_source_is_reserved() -> None:
     """A user's name can therefore mean nothing else in it."""
     sources = [(GOLDEN[f][1], GOLDEN[f][0]) for f in GOLDEN]

@@ -11,6 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import InvalidArgument, MissingArgument, NotOptimized, TypeNotFound
+from tests.few import few
 
 SMALL = pg.Limits(1e11, 1e12, 3, items_per_unit=256, items_per_group=64)
 H200 = pg.Limits.named("H200")
@@ -46,7 +47,7 @@ SUMS: list[tuple[str, Callable[[Any], Any], dict[str, int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "right", "sizes"), SUMS, ids=[text for text, *_ in SUMS])
+@few(3, ("text", "right", "sizes"), SUMS, ids=[text for text, *_ in SUMS])
 def test_against_numpy(text: str, right: Callable[[Any], Any], sizes: dict[str, int]) -> None:
     knl = pg.optimize_reductions(made(BOX, text), SMALL, sizes=sizes)
     assert "parallelize_reduction" in steps(knl)

@@ -226,6 +226,7 @@ def check_forms(names: Sequence[str], target: str, patch: pytest.MonkeyPatch) ->
         np.testing.assert_array_equal(found["c"], wanted, err_msg=name)
 
 
+@pytest.mark.more
 def test_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     check_forms([*QUICK, "several readers", "of what is made in the same loop"], "c", monkeypatch)
 

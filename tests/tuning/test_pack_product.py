@@ -118,6 +118,7 @@ def check_transposed(texts: Sequence[str], dtype: str, patch: pytest.MonkeyPatch
         np.testing.assert_array_equal(found["c"], given["a"] @ given["b"], err_msg=text)
 
 
+@pytest.mark.more
 def test_both_transposed(monkeypatch: pytest.MonkeyPatch) -> None:
     check_transposed(LAYOUTS[2:3], "float32", monkeypatch)
 
@@ -168,6 +169,7 @@ def test_sizes_that_are_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(found["c"], given["a"] @ given["b"])
 
 
+@pytest.mark.more
 def test_a_panel_of_one_vector_has_code_of_its_own() -> None:
     """Of a tile of 12 rows and two vectors, sums are in 24 registers; of one vector, in 12."""
     knl = pg.pack_product(product(), "c", vector_bytes=64)

@@ -9,6 +9,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from tests.few import few
 
 H200 = pg.Limits.named("H200")
 
@@ -33,7 +34,8 @@ def in_one_launch(knl: Kernel, *written: str) -> bool:
     )
 
 
-@pytest.mark.parametrize(
+@few(
+    2,
     ("count", "divided"),
     [(1 << 18, True), (300_000, True), ((1 << 18) + 1, False), (1 << 16, False)],
 )

@@ -9,6 +9,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.tuning.test_whole_kernels import H200, largest_group
 
 KERNELS = {
@@ -69,7 +70,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "length"), CASES)
+@few(2, ("name", "length"), CASES)
 def test_one_launch(name: str, length: int) -> None:
     knl = pg.optimize_reductions(made(name, length), H200)
     assert launches(knl) == 1

@@ -9,6 +9,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from tests.few import few
 
 H200 = pg.Limits.named("H200")
 TEXT = {
@@ -72,7 +73,8 @@ MIXED = """
     """
 
 
-@pytest.mark.parametrize(
+@few(
+    2,
     ("dtypes", "lanes"),
     [
         (("float16", "float32", "float16"), 4),

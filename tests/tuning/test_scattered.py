@@ -9,6 +9,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import MissingArgument, NotOptimized
+from tests.few import few
 
 SMALL = pg.Limits(1e11, 1e12, 3, items_per_unit=512, items_per_group=256, local_bytes=4096)
 RANDOM = np.random.default_rng(5)
@@ -58,7 +59,7 @@ CASES: dict[str, tuple[pg.Kernel, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@few(3, "name", CASES)
 def test_where_copies_are_and_what_comes_of_them(name: str) -> None:
     knl, expected = CASES[name]
     new = optimized(knl, m=64)
@@ -79,6 +80,7 @@ def _agrees(knl: pg.Kernel, n: int) -> None:
     np.testing.assert_array_equal(found, wanted, strict=True)
 
 
+@pytest.mark.more
 def test_for_processors() -> None:
     """Threads have parts, of a length that sizes decide; few updates are left alone."""
     for made in (histogram(), histogram(dtype="float32", **IN_ORDER)):

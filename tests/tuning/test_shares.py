@@ -12,6 +12,7 @@ import pytest
 import polygen as pg
 from polygen.ir.kernel import Kernel
 from polygen.transforms.loops.size_estimates import likely_extent
+from tests.few import few
 
 ONE_UNIT = replace(pg.Limits.named("H200"), compute_units=1)
 
@@ -52,9 +53,7 @@ def run(knl: Kernel, dtypes: dict[str, str]) -> tuple[dict[str, Any], dict[str, 
 PLAIN = "o[i,j] = a[i,j] + r[i]*c[j] + s"
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", "complex64"]
-)
+@few(2, "dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", "complex64"])
 def test_neighbours_are_read_as_vectors(dtype: str) -> None:
     """But complex numbers, which no vectors are made of."""
     is_complex = dtype == "complex64"
@@ -90,8 +89,8 @@ def test_nests_that_read_an_array_have_the_same_elements(read: str, lanes: set[i
     np.testing.assert_array_equal(u, given[read].astype("float32") * given["w"].sum())
 
 
-@pytest.mark.parametrize(
-    ("extents", "alignment"), [((48, 64), None), ((48, 63), 16), ((47, 61), 16), ((1, 6001), 16)]
+@few(
+    2, ("extents", "alignment"), [((48, 64), None), ((48, 63), 16), ((47, 61), 16), ((1, 6001), 16)]
 )
 def test_elsewhere_items_have_several_in_turn(
     extents: tuple[int, int], alignment: int | None
@@ -142,7 +141,7 @@ def test_small_nests_have_an_item_for_each_element() -> None:
     assert not {str(knl.tags.get(iname)) for iname in inside} & {"vec", "unr"}
 
 
-@pytest.mark.parametrize("extents", [(64, 64), (65, 64), (37, 97), (200, 12)])
+@few(2, "extents", [(64, 64), (65, 64), (37, 97), (200, 12)])
 def test_tiles(extents: tuple[int, int]) -> None:
     """A nest that writes its own array along one loop, and reads another one along the other."""
     dtypes = {"b": "float32", "o": "float64"}

@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.errors import NotVectorized
 from polygen.ir.kernel import Kernel
+from tests.few import few
 
 Draw = Callable[[Any, tuple[int, ...]], Any]
 DRAWS: dict[str, Draw] = {
@@ -79,7 +80,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("shape", "axes", "dtype"), CASES)
+@few(2, ("shape", "axes", "dtype"), CASES)
 def test_as_exact_as_numpy(shape: tuple[int, ...], axes: tuple[int, ...], dtype: str) -> None:
     check(shape, axes, dtype, "c")
 

@@ -13,6 +13,7 @@ import polygen as pg
 from benchmarks.on_gpu.graphs import Graph, random_graph
 from benchmarks.on_gpu.run_graphs import function, kernel
 from polygen.ir.kernel import Kernel
+from tests.few import few
 
 H200 = pg.Limits.named("H200")
 KERNELS: dict[str, tuple[str, str, dict[str, tuple[int, ...]]]] = {
@@ -68,7 +69,7 @@ def largest_group(knl: Kernel) -> int:
     return max(int(n) for n in re.findall(r"__launch_bounds__\((\d+)", source))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@few(2, "name", KERNELS)
 def test_nests_beside_reductions(name: str) -> None:
     domains, text, shapes = KERNELS[name]
     rng = np.random.default_rng(3)

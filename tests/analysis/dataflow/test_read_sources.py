@@ -16,6 +16,7 @@ from polygen.errors import DependencyCycle
 from polygen.ir.domain import unflatten
 from polygen.ir.kernel import Kernel
 from tests.analysis.brute_force import is_decided
+from tests.few import few
 from tests.oracle.cases import kernel
 from tests.proof.generator import LIMITS, Maker
 from tests.proof.judge import arguments_of
@@ -96,7 +97,7 @@ def _check(knl: Kernel, seed: int = 0, wanted: Mapping[str, int] = SIZES) -> int
     return checked
 
 
-@pytest.mark.parametrize("start", range(0, 60, 20))
+@few(1, "start", range(0, 60, 20))
 def test_random_kernels(start: int) -> None:
     kernels = {seed: Maker(seed).kernel() for seed in range(start, start + 20)}
     checked = sum(_check(knl, seed) for seed, knl in kernels.items() if _has_an_order(knl))

@@ -13,6 +13,7 @@ from polygen import errors as e
 from polygen.analysis.pairs.automatic_spaces import choice
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.spaces import space_of
 
 AUTO, PRIVATE, LOCAL, GLOBAL = (
@@ -176,7 +177,7 @@ def test_text_and_value() -> None:
     )
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 8, 13])
+@few(2, "n", [0, 1, 7, 8, 13])
 def test_runs(n: int) -> None:
     """Tiles are reversed, with the temporary wherever it has to be."""
     text = "t[i] = 2*a[o, i] {id=w}\nout[o, j] = t[7 - j] + t[0] {id=r, dep=w}"
@@ -234,7 +235,8 @@ def test_global_where_it_would_be_lost_between_launches() -> None:
         np.testing.assert_array_equal(out, a + a[::-1])
 
 
-@pytest.mark.parametrize(
+@few(
+    2,
     ("tags", "expected"),
     [
         ({}, (PRIVATE, PRIVATE)),
@@ -355,7 +357,7 @@ def _random_kernel(shuffler: random.Random) -> tuple[Kernel, dict[str, str]]:
     return pg.make_kernel(domains, "\n".join(lines), given), tags
 
 
-@pytest.mark.parametrize("start", range(0, 400, 100))
+@few(1, "start", range(0, 400, 100))
 def test_at_random(start: int) -> None:
     counts = dict.fromkeys((PRIVATE, LOCAL, GLOBAL), 0)
     for seed in range(start, start + 100):

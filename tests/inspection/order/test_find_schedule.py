@@ -12,6 +12,7 @@ import polygen as pg
 from polygen.errors import InvalidArgument
 from polygen.inspection.order import find_schedule as module
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import agree, kernel, loops, lowered
 
 
@@ -81,7 +82,8 @@ def test_what_is_proposed(knl: Kernel, steps: list[str]) -> None:
     assert ("g.0" in parallel) == bool(steps)
 
 
-@pytest.mark.parametrize(
+@few(
+    5,
     "knl",
     [SWEEPS, SEIDEL, JACOBI, SUMS, PRODUCT, TWO, MIXED, CHAIN, DIAGONAL, STEPS],
     ids=str.split("sweeps seidel jacobi sums product two mixed chain diagonal steps"),

@@ -21,6 +21,7 @@ from polygen.errors import (
 )
 from polygen.ir.kernel import Kernel
 from polygen.transformation import transformation
+from tests.few import few
 from tests.proof.generator import Maker
 from tests.proof.patterns import PATTERNS
 
@@ -116,7 +117,7 @@ def some_step(knl: Kernel, choose: random.Random) -> tuple[Callable[..., Kernel]
     return choose.choice(steps)
 
 
-@pytest.mark.parametrize("start", range(0, 60, 30))
+@few(1, "start", range(0, 60, 30))
 def test_the_answer_is_that_of_the_step(start: int) -> None:
     legal = 0
     for seed in range(start, start + 30):

@@ -25,6 +25,7 @@ from polygen.errors import (
     UnknownIname,
 )
 from polygen.inspection.plots.polyhedra_corners import hull, outlines
+from tests.few import few
 
 Place = tuple[float, ...]
 
@@ -418,7 +419,7 @@ def _drawings() -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.parametrize("which", _drawings())
+@few(2, "which", _drawings())
 def test_legends_are_inside_of_what_is_saved(which: str) -> None:
     ax = _drawings()[which]()
     ax.figure.savefig(BytesIO(), format="svg")

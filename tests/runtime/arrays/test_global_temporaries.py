@@ -13,6 +13,7 @@ from polygen import errors as e
 from polygen.runtime.arrays import global_temporaries as temporaries
 from polygen.runtime.backends.opencl import opencl_run
 from polygen.runtime.backends.opencl.opencl_run import new_buffer
+from tests.few import few
 from tests.oracle.compare import assert_same, make_arguments
 
 GLOBAL = pg.AddressSpace.GLOBAL
@@ -41,7 +42,7 @@ def on_groups(knl: pg.Kernel) -> pg.Kernel:
     return pg.split_iname(knl, "p", 16, outer_tag="g.0", inner_tag="l.0")
 
 
-@pytest.mark.parametrize("layout", [{}, {"order": "F"}, {"dim_tags": "N1, N0(pad_to=8)"}])
+@few(1, "layout", [{}, {"order": "F"}, {"dim_tags": "N1, N0(pad_to=8)"}])
 def test_two_axes(target: str, layout: dict[str, Any]) -> None:
     plain = flipped(**layout)
     for knl in (plain, on_groups(plain)):

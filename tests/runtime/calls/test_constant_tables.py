@@ -22,6 +22,7 @@ from polygen.ir.walk import substitute
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.transformation import transformation
 from polygen.validation.validate import validate
+from tests.few import few
 from tests.oracle.compare import assert_same, make_arguments
 
 TARGETS = ("c", "opencl")
@@ -124,7 +125,7 @@ def test_in_two_launches(target: str) -> None:
     assert np.array_equal(c, 0.5 * a[::-1] + 3.0)
 
 
-@pytest.mark.parametrize("dtype", EXTREMES)
+@few(6, "dtype", EXTREMES)
 def test_every_type(dtype: str) -> None:
     elements = np.array(EXTREMES[dtype], dtype)
     knl = pg.make_kernel(

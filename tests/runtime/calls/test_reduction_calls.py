@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import polygen as pg
+from tests.few import few
 
 SIZES = (0, 1, 7, 15, 16, 17)
 TYPES = ("int8", "uint8", "int32", "uint32", "int64", "float32", "float64", "bool")
@@ -138,7 +139,7 @@ SCANS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "bool"])
+@few(2, "dtype", ["int8", "float32", "float64", "bool"])
 def test_scans_as_numpy(dtype: str, target: str) -> None:
     """Inclusive and exclusive, in one dimension and along rows."""
     inclusive = "\n".join(f"{name}_in[r,i] = {name}(j, a[r,j])" for name in SCANS)

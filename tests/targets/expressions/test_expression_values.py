@@ -287,6 +287,7 @@ def _odd(node: Expression) -> bool:
 _EXPRESSIONS = st.recursive(_LEAVES, _extended, max_leaves=6).filter(_computable)
 
 
+@pytest.mark.more
 @settings(max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.lists(_EXPRESSIONS, min_size=40, max_size=40))
 def test_random_values_in_c(

@@ -174,6 +174,7 @@ def test_values_in_c(tmp_path: Path) -> None:
     _check(run_c([_case(n, o) for (n, _), o in OPERANDS.items()], ARRAYS, tmp_path))
 
 
+@pytest.mark.more
 def test_values_in_opencl() -> None:
     _check(run_opencl([_case(n, o) for (n, _), o in OPERANDS.items()], ARRAYS))
 

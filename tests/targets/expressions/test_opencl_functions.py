@@ -19,6 +19,7 @@ from polygen.errors import ReservedName
 from polygen.ir import expression as ex
 from polygen.ir.expression import Subscript, Variable
 from polygen.ir.names import check_name
+from tests.few import few
 from tests.oracle import functions as oracle
 from tests.targets.execute import Array, run_c, run_opencl
 
@@ -213,7 +214,7 @@ def _free(name: str) -> bool:
     "hidden", [pytest.param(False, marks=pytest.mark.more), True], ids=["seen", "hidden"]
 )
 @pytest.mark.parametrize("target", ["c", "opencl"])
-@pytest.mark.parametrize("cases", ["integers", "floats", "two"])
+@few(1, "cases", ["integers", "floats", "two"])
 def test_values(cases: str, target: str, hidden: bool, tmp_path: Path) -> None:
     """Also where variables have the names of functions, and so hide those of OpenCL."""
     make, arrays = {

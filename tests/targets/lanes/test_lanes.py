@@ -15,6 +15,7 @@ import polygen as pg
 from polygen.analysis.typing.functions import FUNCTIONS, ResultType
 from polygen.errors import NotVectorized
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.targets.execute import compile_c
 
 pytestmark = pytest.mark.usefixtures("optimized")
@@ -110,7 +111,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize("target", ["c", IN_OPENCL])
-@pytest.mark.parametrize(("dtype", "count"), TYPES)
+@few(2, ("dtype", "count"), TYPES)
 def test_operations(dtype: str, count: int, target: str) -> None:
     kind = np.dtype(dtype).kind
     texts = (TRUTHS,) if kind == "b" else (ALL, FLOATS if kind == "f" else INTEGERS)
@@ -248,7 +249,8 @@ def test_several_assignees(target: str) -> None:
     np.testing.assert_array_equal(results["w"], products.argmax(axis=1))
 
 
-@pytest.mark.parametrize(
+@few(
+    4,
     ("text", "is_apart"),
     [
         ("if(a[i,j] > 0, a[i,j], a[i,3-j])", False),

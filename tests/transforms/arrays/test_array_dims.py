@@ -18,6 +18,7 @@ from polygen.errors import (
 from polygen.ir.kernel import Kernel
 from polygen.transforms.arrays.array_rewriting import Index
 from polygen.transforms.arrays.axis_rewriting import Change, changed
+from tests.few import few
 from tests.oracle.cases import Step, agree_in_arrays, same
 from tests.transforms.arrays.array_kernels import counted, plane
 
@@ -38,7 +39,7 @@ OF_TEMPORARIES: dict[str, Step] = {
 }
 
 
-@pytest.mark.parametrize("name", OF_TEMPORARIES)
+@few(4, "name", OF_TEMPORARIES)
 def test_temporaries_keep_their_meaning(name: str) -> None:
     old, step = plane(), OF_TEMPORARIES[name]
     new = step(old)
@@ -68,7 +69,7 @@ WHERE_DATA_SAYS: dict[str, tuple[Step, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WHERE_DATA_SAYS)
+@few(3, "name", WHERE_DATA_SAYS)
 def test_elements_of_which_data_decides(name: str) -> None:
     step, shown = WHERE_DATA_SAYS[name]
     old, new = counted(), step(counted())

@@ -18,6 +18,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import agree_in_arrays, kernel, steps, tag
 
 RANDOM = np.random.default_rng(12)
@@ -56,7 +57,7 @@ UPDATES = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint32, np.float64])
+@few(1, "dtype", [np.int8, np.uint32, np.float64])
 def test_operations_and_types(dtype: Any) -> None:
     """All negative, all equal labels, labels that never come: the identity has no say."""
     letter = np.dtype(dtype).kind

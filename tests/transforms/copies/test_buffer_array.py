@@ -20,6 +20,7 @@ from polygen.errors import (
     VerbatimNotPossible,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import Step, agree_in_arrays, same
 
 UNSAFE: dict[str, Any] = {"unsafe": True}
@@ -95,7 +96,7 @@ def test_what_is_written_in_part_is_read() -> None:
     np.testing.assert_array_equal(out[:, 1::2], np.arange(24).reshape(3, 8)[:, 1::2])
 
 
-@pytest.mark.parametrize("name", BUFFERED)
+@few(2, "name", BUFFERED)
 def test_sums_of_rows(name: str) -> None:
     old, step = BUFFERED[name]
     new = step(old)
@@ -274,7 +275,7 @@ def _same_results(old: Kernel, new: Kernel) -> None:
         np.testing.assert_array_equal(*results)
 
 
-@pytest.mark.parametrize("name", BESIDE)
+@few(2, "name", BESIDE)
 def test_data_says_what_else_is_written(name: str) -> None:
     text, arguments = BESIDE[name]
     knl = _beside(text, tiled=bool(arguments))
@@ -418,7 +419,7 @@ def conditional(text: str, *, tiled: bool = False) -> Kernel:
     return pg.prioritize_loops(pg.split_iname(knl, "i", 4), "i_outer, j, i_inner")
 
 
-@pytest.mark.parametrize("name", UNDER_CONDITIONS)
+@few(2, "name", UNDER_CONDITIONS)
 def test_data_says_whether_elements_change(name: str) -> None:
     text = UNDER_CONDITIONS[name]
     calls = [{"n": n, "m": m} for n, m in SIZES]

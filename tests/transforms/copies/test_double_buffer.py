@@ -20,6 +20,7 @@ from polygen.errors import (
     VerbatimNotPossible,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import agree_in_arrays, barriers, kernel, lowered
 
 SIZES = (0, 1, 2, 7, 16, 33)
@@ -56,7 +57,7 @@ def product(tile: int = 8) -> Kernel:
     return pg.add_prefetch(knl, "b", ["k_inner", "j_inner"])
 
 
-@pytest.mark.parametrize("whole", [False, True])
+@few(1, "whole", [False, True])
 def test_a_product_of_tiles(whole: bool) -> None:
     knl = product()
     if whole:

@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from polygen.errors import InvalidArgument, NotVectorizable
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import Step, agree_in_arrays, kernel
 
 SIZES = (0, 1, 3, 4, 7, 16, 33)
@@ -35,7 +36,7 @@ def product(tile: int, *, whole: bool, **options: Any) -> Kernel:
     return pg.add_prefetch(knl, "b", ["k_inner", "j_inner"], **options)
 
 
-@pytest.mark.parametrize("whole", [False, True])
+@few(1, "whole", [False, True])
 def test_a_product_of_tiles(whole: bool) -> None:
     knl = product(8, whole=whole, vector_width=4)
     assert len(knl.instructions) == (3 if whole else 5)
@@ -78,7 +79,8 @@ def check(knl: Kernel, dtype: str) -> None:
             np.testing.assert_array_equal(out, a[:, :-1] + a[:, 1:])
 
 
-@pytest.mark.parametrize(
+@few(
+    1,
     ("dtype", "width"),
     [
         ("float32", 2),
@@ -107,7 +109,8 @@ def test_groups_copy_together() -> None:
 ALIGNED, NOT = "*(__global float4 const *) (a", "vload4(0, a"
 
 
-@pytest.mark.parametrize(
+@few(
+    5,
     ("shape", "assumed", "shift", "layout", "wanted"),
     [
         ("n, 32", "", 0, {}, ALIGNED),  # rows of constant length

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from tests.few import few
 
 Arrays = dict[str, Any]
 
@@ -469,7 +470,7 @@ def adjoints(case: Case, knl: Kernel, given: Arrays, target: str) -> tuple[Any, 
     return whole, {n: (seeds | found)[f"{n}_bar"] for n in case.by}
 
 
-@pytest.mark.parametrize("name", CASES)
+@few(8, "name", CASES)
 def test_derivatives_are_those_of_central_differences(name: str) -> None:
     case = CASES[name]
     tangent = pg.diff_kernel(case.kernel, case.outputs, case.by, mode="tangent")

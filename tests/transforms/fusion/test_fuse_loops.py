@@ -18,6 +18,7 @@ from polygen.errors import (
     UnknownIname,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import Step, agree, kernel, loops, lowered
 from tests.transforms.numpy_runs import numpy_agrees
 
@@ -75,9 +76,7 @@ def test_the_least_shift(knl: Kernel, by: int, values: str | None) -> None:
         assert new.home_domains["i"].text.endswith(f"{{ [i] : {values} }}")
 
 
-@pytest.mark.parametrize(
-    "knl", [ALIKE, BACK, SHORT, PLANES], ids=["alike", "back", "short", "planes"]
-)
+@few(2, "knl", [ALIKE, BACK, SHORT, PLANES], ids=["alike", "back", "short", "planes"])
 def test_it_computes_the_same(knl: Kernel) -> None:
     agree(knl, SIZES, fused(), fused(2), fused(3))
     agree(knl, SIZES, lambda k: pg.peel(pg.fuse_loops(k, "i", "j"), "i", 1, 1))
@@ -140,7 +139,8 @@ def coupled(bounds: str, *more: str, priority: str = "p, q") -> Kernel:
 
 
 @pytest.mark.parametrize("priority", ["p, q", "q, p"])
-@pytest.mark.parametrize(
+@few(
+    2,
     "bounds",
     [
         "0<=p<n and 0<=q<m and (p + q) mod 2 = 0",

@@ -17,6 +17,7 @@ from polygen.errors import (
     UnknownInstruction,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import SIZES, agree, agree_in_arrays, kernel
 
 SQUARE = "{ [i,j,k]: 0<=i,j,k<n }"
@@ -56,7 +57,7 @@ CASES: dict[str, Kernel] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@few(8, "name", CASES)
 def test_it_computes_the_same(name: str) -> None:
     old = CASES[name]
     new = pg.realize_reduction(old)

@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.errors import InvalidArgument, Reassociated, UnknownInstruction, UserError
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.operators import check
 from tests.oracle.cases import agree, kernel
 
@@ -46,7 +47,8 @@ def squares(m: int, n: str = "n") -> Kernel:
     return pg.fix_parameters(knl, m=m)
 
 
-@pytest.mark.parametrize(
+@few(
+    3,
     ("m", "threads", "lanes", "across", "keep"),
     [
         (1, 4, 4, 1, "power, x"),

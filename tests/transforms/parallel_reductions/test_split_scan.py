@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.errors import NotAScan, TagConflict, TypeNotFound, UserError
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import Step, agree_in_arrays, kernel, split, steps, tag
 
 RANDOM = np.random.default_rng(9)
@@ -71,7 +72,8 @@ def test_operations() -> None:
 
 
 @pytest.mark.parametrize("step", [in_parts, split_alone])
-@pytest.mark.parametrize(
+@few(
+    2,
     ("domain", "text"),
     [
         ("{ [i,j]: 0<=j<=i<n }", "b[i] = sum(j, a[j])"),

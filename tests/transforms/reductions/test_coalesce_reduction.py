@@ -21,6 +21,7 @@ from polygen.errors import (
     UnknownInstruction,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.operators import check as check_operators
 from tests.oracle.cases import agree, kernel
 from tests.oracle.compare import make_arguments
@@ -89,7 +90,7 @@ def some(axes: str) -> list[str]:
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
-@pytest.mark.parametrize("symbolic", [False, True])
+@few(1, "symbolic", [False, True])
 def test_all_orders_of_a_few_axes(dimensions: int, *, symbolic: bool) -> None:
     names = NAMES[:dimensions]
     for number, axes in enumerate(permutations(names)):

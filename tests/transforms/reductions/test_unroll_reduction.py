@@ -17,6 +17,7 @@ from polygen.errors import (
 )
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle import cases
 from tests.oracle.cases import SIZES, Step, agree, steps
 from tests.properties.together import run_together
@@ -66,7 +67,7 @@ def least_and_greatest(dtype: str) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("operation", RIGHT)
+@few(3, "operation", RIGHT)
 def test_values(operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every type, over its range, bit by bit as before; and as NumPy has them."""
     able = [d for d in DTYPES if operation not in ("max", "min") or not d.startswith("c")]

@@ -17,6 +17,7 @@ from polygen.errors import (
     UnknownIname,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import Step, agree, kernel, split, steps
 from tests.transforms.splitting.test_split_iname import assert_bijection
 
@@ -59,7 +60,7 @@ def chunks(number: int, **options: Any) -> Step:
     return lambda knl: pg.chunk_iname(knl, "i", number, **options)
 
 
-@pytest.mark.parametrize("knl", [ANY, RIM, SUM, SCALED, PLANE])
+@few(2, "knl", [ANY, RIM, SUM, SCALED, PLANE])
 def test_lengths_that_follow_from_sizes(knl: Kernel) -> None:
     inner = steps(chunks(3, outer_tag="g.0"), split("i_inner", 2, inner_tag="l.0"))
     more = (chunks(3, outer_tag="g.0"), inner) if knl is not SUM else (chunks(2),)

@@ -24,6 +24,7 @@ from polygen.errors import (
 from polygen.ir import walk
 from polygen.ir.domain import parse_domain
 from polygen.proof import Rearranged, prove
+from tests.few import few
 from tests.oracle.cases import Step, agree_in_arrays, kernel, steps
 from tests.transforms.numpy_runs import numpy_agrees
 
@@ -171,7 +172,7 @@ DOMAINS: dict[str, Callable[[int, int], Iterable[int]]] = {
 }
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@few(4, "domain", DOMAINS)
 def test_steps_and_gaps(domain: str) -> None:
     """However the values of a loop lie, it gets a multiple of them, and the same is done."""
     place, shape = ("i + n, j", "4*n, 3") if "j" in domain else ("i + n", "4*n")

@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from polygen.errors import InvalidArgument
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import Step, agree, guards, kernel, lowered, prior, steps
 from tests.transforms.numpy_runs import numpy_agrees
 from tests.transforms.splitting.separate_code import CHAIN, LINE, PLANE, SIZES, apart, peeled
@@ -32,9 +33,7 @@ def full(knl: Kernel) -> Kernel:
     return pg.separate_full_tiles(pg.tile(knl, {"i": 2, "j": 3}), "i_inner, j_inner")
 
 
-@pytest.mark.parametrize(
-    "knl", [LINE, PREFIX, CHAIN, SCAN], ids=["line", "prefix", "chain", "scan"]
-)
+@few(2, "knl", [LINE, PREFIX, CHAIN, SCAN], ids=["line", "prefix", "chain", "scan"])
 def test_parts_of_one_loop(knl: Kernel) -> None:
     agree(
         knl,

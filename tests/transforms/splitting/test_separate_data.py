@@ -12,6 +12,7 @@ from polygen.errors import NotSeparable, SeparationIgnored, WrongOrder
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import Loop, Node
+from tests.few import few
 from tests.validation.edits import said, where
 
 SPARSE = pg.make_kernel(
@@ -72,8 +73,8 @@ STEPS: list[Callable[[Kernel], Kernel]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("number", "target"), [*((n, "c") for n in range(len(STEPS))), (1, "opencl"), (4, "opencl")]
+@few(
+    5, ("number", "target"), [*((n, "c") for n in range(len(STEPS))), (1, "opencl"), (4, "opencl")]
 )
 def test_numpy_agrees(number: int, target: str) -> None:
     sparse, lists = (STEPS[number](k).executor(target) for k in (SPARSE, LISTS))
@@ -130,7 +131,7 @@ def test_what_an_iname_is_worth_where_data_says_it() -> None:
         np.testing.assert_array_equal(y, wanted)
 
 
-@pytest.mark.parametrize("extent", [0, 1, 4, 8, 12, 17])
+@few(3, "extent", [0, 1, 4, 8, 12, 17])
 def test_ends_that_are_all_of_a_loop(extent: int) -> None:
     knl = pg.make_kernel(f"{{ [i]: 0<=i<{extent} }}", "b[i] = 2*a[i]", name="few")
     a = np.arange(extent, dtype=np.float32)

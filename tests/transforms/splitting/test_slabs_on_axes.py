@@ -93,6 +93,7 @@ def _check(seeds: Iterable[int]) -> int:
     return count
 
 
+@pytest.mark.more
 def test_copies_of_loops_with_slabs() -> None:
     assert _check(range(24)) > 2
 

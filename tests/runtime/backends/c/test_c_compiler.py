@@ -24,6 +24,7 @@ from polygen.runtime.backends.c.c_compiler import (
 from polygen.runtime.backends.c.library_check import why_not_a_library
 from polygen.runtime.backends.opencl.opencl_driver import build
 from polygen.runtime.disk import cache
+from tests.few import few
 
 _PREFIX = """
 import numpy as np, polygen as pg
@@ -133,7 +134,7 @@ def test_build_options(double: pg.Kernel, numbers: Any, target: str) -> None:
 
 
 # The loader of a machine without OpenCL says so, or names no platform.
-@pytest.mark.parametrize("loader", ["raise cl.LogicError('PLATFORM_NOT_FOUND_KHR')", "return []"])
+@few(1, "loader", ["raise cl.LogicError('PLATFORM_NOT_FOUND_KHR')", "return []"])
 def test_no_device_at_all(loader: str) -> None:
     _run(
         f"""
@@ -189,6 +190,7 @@ print("pyopencl" in sys.modules)
     assert shown == "[]\nFalse\n"
 
 
+@pytest.mark.more
 def test_private_folder_for_pocl(tmp_path: Path) -> None:
     script = """
 import os; from pathlib import Path
@@ -217,6 +219,7 @@ print(os.environ["POCL_CACHE_DIR"], Path(os.environ["POCL_CACHE_DIR"]).parent.st
     assert list(tmp_path.iterdir()) == []  # they go with their processes
 
 
+@pytest.mark.more
 def test_pyopencl_keeps_nothing_where_it_cannot(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     shown = _run(

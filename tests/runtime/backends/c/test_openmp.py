@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-import pytest
+from tests.few import few
 
 _PARALLEL = """
 import os
@@ -56,7 +56,7 @@ def _reports(*code: str, **environment: str) -> list[str]:
     return [count for _, named, count in found if named]
 
 
-@pytest.mark.parametrize("already", [(), ("'300000'",)])
+@few(1, "already", [(), ("'300000'",)])
 def test_threads_sleep(already: tuple[str, ...]) -> None:
     begin = [_LOAD] * bool(already)
     remember = "import os; before = dict(os.environ)"

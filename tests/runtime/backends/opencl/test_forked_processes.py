@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+from tests.few import few
 
 _FORKED = """
 import os, signal, traceback
@@ -89,7 +89,7 @@ assert os.waitpid(pid, 0)[1] == 0
 """
 
 
-@pytest.mark.parametrize("script", [_FORKED, _FIRST_USED_IN_THE_CHILD])
+@few(1, "script", [_FORKED, _FIRST_USED_IN_THE_CHILD])
 def test_forked_processes(script: str) -> None:
     """A call that uses the parent's PoCL would wait forever for its threads."""
     done = subprocess.run(

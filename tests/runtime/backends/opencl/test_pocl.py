@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.ir.kernel import Kernel
 from polygen.runtime.backends.opencl.pocl import options_for
+from tests.few import few
 
 POCL = "Portable Computing Language"
 PLAIN = "-cl-opt-disable"
@@ -45,7 +46,7 @@ def summed(rows: int, tag: str) -> Kernel:
     return pg.tag_inames(pg.prioritize_loops(knl, "i_outer, i_inner"), "j: l.0")
 
 
-@pytest.mark.parametrize("n", [1, 15, 16, 17, 37])
+@few(3, "n", [1, 15, 16, 17, 37])
 def test_rims_apart(n: int) -> None:
     u, s = np.random.default_rng(n).random((2, n + 2, n + 2))
     s = np.ascontiguousarray(s[:n, :n])
