@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.few import few
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,7 +39,7 @@ def _text(seed: int) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("seeds", [(0, 1), pytest.param((2, 3, 4), marks=pytest.mark.more)])
+@few(1, "seeds", [(0, 1), (2, 3, 4)])
 def test_the_text_does_not_depend_on_the_hash_seed(seeds: tuple[int, ...]) -> None:
     first, *others = map(_text, seeds)
     assert len(first) > 5000

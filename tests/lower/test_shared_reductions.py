@@ -18,6 +18,7 @@ from polygen.errors import (
 )
 from polygen.ir.kernel import Kernel
 from polygen.transforms.parallel_reductions.local_reductions import LocalReduction
+from tests.few import few
 
 ROWS = "{ [i,j]: 0<=i<n and 0<=j<m }"
 SIZES = ((0, 3), (1, 1), (7, 7), (3, 16), (2, 17))  # of rows and columns
@@ -57,9 +58,7 @@ CASES: list[tuple[str, Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES)
-@pytest.mark.parametrize(
-    "tags", [{"i": "g.0"}, pytest.param({}, marks=pytest.mark.more)], ids=["groups", "loop"]
-)
+@few(1, "tags", [{"i": "g.0"}, {}], ids=["groups", "loop"])
 def test_numpy_agrees(text: str, expected: Any, tags: dict[str, str]) -> None:
     agree(on_axes(text, **tags), expected)
 

@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.ir.dtype import to_dtype
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.shuffled import TYPES, rows
 from tests.properties.together import run_together
@@ -214,7 +215,7 @@ def scan(size: int, text: str, *, rows: bool) -> Kernel:
 
 
 @pytest.mark.parametrize("rows", [True, False], ids=["rows", "loop"])
-@pytest.mark.parametrize("sizes", [(20, 33), pytest.param((32, 100), marks=pytest.mark.more)])
+@few(1, "sizes", [(20, 33), (32, 100)])
 def test_scans(
     host: HostDriver, monkeypatch: pytest.MonkeyPatch, rows: bool, sizes: tuple[int, ...]
 ) -> None:

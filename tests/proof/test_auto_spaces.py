@@ -11,6 +11,7 @@ import pytest
 
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.proof import sequences
 from tests.proof.sequences import check_code, check_results, random_sequence
 
@@ -23,7 +24,7 @@ def _auto(kernel: Kernel) -> Kernel:
     )
 
 
-@pytest.mark.parametrize("start", [0, pytest.param(BATCH, marks=pytest.mark.more)])
+@few(1, "start", [0, BATCH])
 def test_no_step_is_accepted_that_changes_results(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

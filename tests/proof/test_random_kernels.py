@@ -22,6 +22,7 @@ from polygen.errors import (
     UnorderedAccess,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import kernel
 from tests.oracle.compare import make_arguments, typed
 from tests.oracle.interpreter import interpret
@@ -135,9 +136,7 @@ def _check(seeds: range) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "start", [0, *(pytest.param(s, marks=pytest.mark.more) for s in range(BATCH, QUICK, BATCH))]
-)
+@few(1, "start", [0, *range(BATCH, QUICK, BATCH)])
 def test_what_is_accepted_has_one_result(start: int) -> None:
     found = _check(range(start, start + BATCH))
     assert found["accepted"] > BATCH // 6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.few import few
 from tests.proof.sequences import check_code, check_results, random_sequence
 
 FIRST, QUICK, BATCH = 1_200, 30, 15
@@ -23,7 +24,7 @@ def _check(seeds: range, *, proofs: bool = True) -> tuple[int, int]:
     return taken, refused
 
 
-@pytest.mark.parametrize("start", [FIRST, pytest.param(FIRST + BATCH, marks=pytest.mark.more)])
+@few(1, "start", [FIRST, FIRST + BATCH])
 def test_no_step_is_accepted_that_changes_results(start: int) -> None:
     taken, refused = _check(range(start, start + BATCH))
     assert taken > 3 * BATCH  # not everything is refused,

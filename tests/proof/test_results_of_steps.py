@@ -6,6 +6,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import IllegalStep
+from tests.few import few
 from tests.proof.sequences import check_code, check_results, random_sequence
 
 RECURRENCES = [
@@ -39,9 +40,7 @@ def test_where_nothing_depends_on_it_the_nest_stays_open(domains: str, text: str
     pg.check_well_formed(pg.prioritize_loops(knl, "i_inner, i_outer"))
 
 
-@pytest.mark.parametrize(
-    "start", [540, *(pytest.param(s, marks=pytest.mark.more) for s in (500, 520))]
-)
+@few(1, "start", [540, 500, 520])
 def test_what_random_steps_make_is_well_formed(start: int) -> None:
     taken = 0
     for seed in range(start, start + 20):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
-import pytest
 
 import polygen as pg
+from tests.few import few
 from tests.oracle.cases import QUIET, Step, agree, grid, split, steps
 
 SUM = pg.make_function(
@@ -83,9 +83,7 @@ def inlined(knl: pg.Kernel) -> pg.Kernel:
     return knl
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.more) for seed in (2, 3))]
-)
+@few(2, "seed", [0, 1, 2, 3])
 def test_random_calls(seed: int) -> None:
     random, made, parallel = Random(seed), 0, 0
     for _ in range(8):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-import pytest
-
 import polygen as pg
 from polygen.errors import (
     CannotProve,
@@ -21,6 +19,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.oracle.cases import kernel
 from tests.oracle.compare import check_arrays, make_arguments, typed
 
@@ -107,9 +106,7 @@ def copied(knl: Kernel, shuffler: random.Random, *, asynchronous: bool) -> Kerne
     )
 
 
-@pytest.mark.parametrize(
-    "seeds", [range(SOME), pytest.param(range(SOME, COUNT), marks=pytest.mark.more)], ids=str
-)
+@few(1, "seeds", [range(SOME), range(SOME, COUNT)], ids=str)
 def test_random_copies(seeds: range) -> None:
     outcomes: Counter[str] = Counter()
     for seed in seeds:

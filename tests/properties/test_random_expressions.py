@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from polygen.analysis.typing.expression_types import type_of
 from polygen.analysis.typing.kinds import letter
@@ -18,6 +17,7 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression, Subscript, Variable
 from polygen.targets.languages.registry import get_target
 from polygen.targets.programs.printer import print_program
+from tests.few import few
 from tests.targets.execute import Array, evaluate, make_batch, run_c, run_opencl
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -224,7 +224,7 @@ def check(cases: list[Expression], results: list[Array]) -> None:
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:10])
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(600, marks=pytest.mark.more)])
+@few(1, "count", [200, 600])
 def test_in_c(tmp_path: Path, count: int) -> None:
     cases = make_cases(1, count)
     # Compilers warn of conditions that are always true; nobody would write them.

@@ -13,6 +13,7 @@ from polygen.analysis.order.loop_tree import BarrierNode
 from polygen.ir.expression import sum_of
 from polygen.ir.kernel import Kernel
 from polygen.lower import bounds, emit, needed_guards
+from tests.few import few
 from tests.oracle.compare import check, typed
 from tests.oracle.evaluate import OracleError
 from tests.oracle.interpreter import interpret
@@ -45,9 +46,7 @@ def _check_lowering(seeds: range) -> int:
     return done
 
 
-@pytest.mark.parametrize(
-    "start", [0, *(pytest.param(s, marks=pytest.mark.more) for s in range(BATCH, COUNT, BATCH))]
-)
+@few(1, "start", [0, *range(BATCH, COUNT, BATCH)])
 def test_loop_programs(start: int) -> None:
     assert _check_lowering(range(start, start + BATCH)) > BATCH // 2  # few are not possible
 

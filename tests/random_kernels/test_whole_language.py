@@ -9,6 +9,7 @@ import pytest
 import polygen as pg
 from polygen.ir.expression import sum_of
 from polygen.ir.instruction import CInstruction
+from tests.few import few
 from tests.random_kernels.check import Case, check_compiled, check_text, make_case
 from tests.random_kernels.maker import random_maker
 
@@ -36,9 +37,7 @@ def _cases(seeds: range, steps: int = 0, target: str = "c") -> list[Case]:
     return cases
 
 
-@pytest.mark.parametrize(
-    "start", [0, *(pytest.param(s, marks=pytest.mark.more) for s in range(BATCH, IN_C, BATCH))]
-)
+@few(1, "start", [0, *range(BATCH, IN_C, BATCH)])
 def test_in_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases(range(start, start + BATCH))
     # Of the others, those below take care.

@@ -9,6 +9,7 @@ import pytest
 
 import polygen as pg
 from polygen.tuning.prepared import without_single_iterations
+from tests.few import few
 from tests.tuning.test_repeated import launches
 from tests.tuning.test_whole_kernels import H200, largest_group
 
@@ -40,7 +41,7 @@ def kernel(rows: int, first: int = 0) -> pg.Kernel:
 
 
 @pytest.mark.parametrize("rows", [1, pytest.param(31, marks=pytest.mark.more), 512])
-@pytest.mark.parametrize("first", [0, pytest.param(3, marks=pytest.mark.more)])
+@few(1, "first", [0, 3])
 def test_loops_of_one_iteration_hide_nothing(rows: int, first: int) -> None:
     knl = pg.optimize_reductions(kernel(rows, first), H200)
     assert launches(knl) <= 2

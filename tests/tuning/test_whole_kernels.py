@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 
 import polygen as pg
 from benchmarks.on_gpu.graphs import Graph, random_graph
@@ -99,9 +98,7 @@ def of_graph(graph: Graph) -> tuple[Any, Any]:
     return dict(zip(outputs, found, strict=True)), dict(zip(names, wanted, strict=True))
 
 
-@pytest.mark.parametrize(
-    "seed", [30, 41, *(pytest.param(s, marks=pytest.mark.more) for s in (47, 65))]
-)
+@few(2, "seed", [30, 41, 47, 65])
 def test_random_graphs(seed: int) -> None:
     found, wanted = of_graph(random_graph(seed))
     assert found.keys() == wanted.keys()

@@ -15,6 +15,7 @@ import pytest
 from polygen.errors import WrongLoopProgram
 from polygen.lower.lower import Model, lower_prepared
 from polygen.validation.validate import check
+from tests.few import few
 from tests.validation.judge import differs
 from tests.validation.kernels import Example, examples, random_example
 from tests.validation.mutants import KINDS, mutants
@@ -96,7 +97,7 @@ def test_mutants_of_examples(step: int, *, alternating: bool) -> None:
     assert tally.harmless.total() < tally.refused.total() // 5
 
 
-@pytest.mark.parametrize("count", [6, pytest.param(20, marks=pytest.mark.more)])
+@few(1, "count", [6, 20])
 def test_mutants_of_random_kernels(count: int) -> None:
     tally = _tally(_random(range(count)), alternating=True)
     assert tally.missed == []

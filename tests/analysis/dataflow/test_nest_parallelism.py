@@ -13,6 +13,7 @@ from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
 from polygen.errors import DependencyCycle, NoLoopNest
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
+from tests.few import few
 from tests.proof.generator import Maker
 from tests.proof.patterns import PATTERNS
 from tests.properties.generator import Generator
@@ -145,9 +146,7 @@ def _random_nests(seed: int, around: Sequence[str] = ()) -> Kernel:
         )
 
 
-@pytest.mark.parametrize(
-    "start", [0, *(pytest.param(start, marks=pytest.mark.more) for start in range(30, 210, 30))]
-)
+@few(1, "start", [0, *range(30, 210, 30)])
 def test_random_kernels(start: int) -> None:
     found: Counter[bool] = Counter()
     for seed in range(start, start + 15):

@@ -15,6 +15,7 @@ from polygen.analysis.dataflow.latest_instances import Timed
 from polygen.analysis.dataflow.read_sources import final_sources, sources
 from polygen.errors import DependencyCycle, NoLoopNest
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.proof.generator import Maker
 from tests.proof.patterns import PATTERNS
 
@@ -149,9 +150,7 @@ def _random_nests(seed: int) -> Kernel:
         )
 
 
-@pytest.mark.parametrize(
-    "start", [0, *(pytest.param(start, marks=pytest.mark.more) for start in range(5, 100, 5))]
-)
+@few(1, "start", [0, *range(5, 100, 5)])
 def test_random_kernels(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     left_out = 0
     for seed in range(start, start + 5):

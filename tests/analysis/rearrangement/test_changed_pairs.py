@@ -21,6 +21,7 @@ from polygen.analysis.values import unaffected_variables
 from polygen.errors import UserError
 from polygen.ir.expression import Variable
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.proof import catalogue_illegal, catalogue_legal
 from tests.proof.any_step import random_step
 from tests.proof.patterns import PATTERNS, take
@@ -138,9 +139,7 @@ def _tried(step: Any, knl: Kernel) -> Kernel:
     return taken
 
 
-@pytest.mark.parametrize(
-    "start", [7_000, *(pytest.param(s, marks=pytest.mark.more) for s in (7_030, 7_060, 7_090))]
-)
+@few(1, "start", [7_000, 7_030, 7_060, 7_090])
 def test_all_pairs_say_the_same_of_random_steps(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from polygen.analysis.values import unaffected_variables
 from polygen.errors import UserError
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_statement
+from tests.few import few
 from tests.proof import catalogue_illegal, catalogue_legal
 from tests.proof.any_step import random_step
 from tests.proof.patterns import PATTERNS, take
@@ -167,9 +168,7 @@ def _tried(step: Callable[[Kernel], Kernel], knl: Kernel) -> Kernel:
         return knl
 
 
-@pytest.mark.parametrize(
-    "start", [5_000, *(pytest.param(s, marks=pytest.mark.more) for s in (5_040, 5_080))]
-)
+@few(1, "start", [5_000, 5_040, 5_080])
 def test_isl_says_the_same_of_random_steps(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = _compared(monkeypatch)
     for seed in range(start, start + 40):

@@ -13,6 +13,7 @@ import polygen as pg
 from polygen.analysis.typing.expression_types import type_of
 from polygen.errors import TypeMismatch
 from polygen.language.parser import parse_expression
+from tests.few import few
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "a + b": operator.add,
@@ -98,7 +99,7 @@ def test_what_numpy_does_not_have() -> None:
 VALUES = [text for text in OPERATORS if text not in ("a // b", "a % b", "a / b")]
 
 
-@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+@few(1, "target", ["c", "opencl"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_values(target: str, dtype: str) -> None:
     """All operators that there are for a pair of types, in one kernel, on all pairs of values."""

@@ -16,6 +16,7 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from tests.few import few
 
 LINE = "{ [i]: 0<=i<n }"
 SEVEN = pg.GlobalArg("t", np.float64, shape=7)
@@ -98,7 +99,7 @@ TEXTS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+@few(1, "target", ["c", "opencl"])
 def test_beside_numpy(target: str) -> None:
     """Sizes whose squares need more than 32 bits."""
     n = 100003

@@ -13,6 +13,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import InvalidArgument, MissingArgument, NotCountable
+from tests.few import few
 
 SHARED = pg.GlobalArg("left", np.int32, shape="1")
 
@@ -229,7 +230,7 @@ def _check_random(seed: int) -> None:
         assert touched[0] == touched[1], (seed, n, nest.ended)
 
 
-@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 200), marks=pytest.mark.more)])
+@few(1, "seeds", [range(6), range(6, 200)])
 def test_random_nests_count_as_with_bounds(seeds: range) -> None:
     for seed in seeds:
         _check_random(seed)

@@ -14,6 +14,7 @@ from polygen.errors import DependencyCycle, NoLoopNest, ProofLimit, UnknownInstr
 from polygen.inspection.order.dependency_chains import chain
 from polygen.ir.kernel import Kernel
 from tests.analysis.brute_force import every_pair, runs
+from tests.few import few
 from tests.oracle.cases import kernel
 from tests.proof.generator import LIMITS, Maker
 from tests.proof.patterns import PATTERNS
@@ -245,7 +246,7 @@ def test_a_chain_is_there_where_dependencies_decide(start: int) -> None:
     assert lengths >= {0, 1}
 
 
-@pytest.mark.parametrize("start", [0, pytest.param(30, marks=pytest.mark.more)])
+@few(1, "start", [0, 30])
 def test_what_executions_have_in_different_orders_is_found(start: int) -> None:
     sizes = {"n": 2, "m": 2}
     seen = {True: 0, False: 0}

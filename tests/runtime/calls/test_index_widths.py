@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from polygen.pipeline import build_program
 from polygen.runtime.calls.arguments import VariantKey
+from tests.few import few
 
 A = pg.GlobalArg("a", shape="n")
 LINE = "{ [i]: 0<=i<n }"
@@ -35,7 +36,7 @@ def _widths(keys: list[VariantKey]) -> list[tuple[str, str]]:
     return [(str(dict(key.dtypes).get("s")), key.index_dtype.name) for key in keys]
 
 
-@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+@few(1, "target", ["c", "opencl"])
 def test_scalars_in_subscripts(made: list[VariantKey], target: str) -> None:
     run = pg.make_kernel(LINE, "o[i] = a[max(0, min(i, s))]", [A, "..."]).executor(target)
     a = np.arange(5.0)

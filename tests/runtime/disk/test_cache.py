@@ -17,6 +17,7 @@ import polygen as pg
 from polygen.errors import NoTemporaryFiles
 from polygen.runtime.disk import cache, folders
 from polygen.runtime.disk.folders import folder as folder_of_cache
+from tests.few import few
 
 _SCRIPT = """
 import numpy as np, polygen as pg
@@ -283,7 +284,7 @@ def test_second_process_does_not_compile(folder: Path) -> None:
     assert _entries(folder) == after
 
 
-@pytest.mark.parametrize("damage", ["truncate", pytest.param("garbage", marks=pytest.mark.more)])
+@few(1, "damage", ["truncate", "garbage"])
 def test_damaged_objects_are_compiled_again(folder: Path, damage: str) -> None:
     _run(folder)
     before = _entries(folder)

@@ -16,6 +16,7 @@ from polygen.errors import TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression, Subscript, Variable
+from tests.few import few
 from tests.targets.execute import Array, evaluate, run_c, run_opencl
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -205,7 +206,7 @@ def check(cases: list[Expression], results: list[Array]) -> None:
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:20])
 
 
-@pytest.mark.parametrize("step", [6, pytest.param(2, marks=pytest.mark.more)])
+@few(1, "step", [6, 2])
 def test_values_in_c(tmp_path: Path, step: int) -> None:
     cases = CASES[::step]
     check(cases, run_c(cases, ARRAYS, tmp_path))
@@ -216,7 +217,7 @@ def test_all_values_in_c(tmp_path: Path) -> None:
     check(CASES, run_c(CASES, ARRAYS, tmp_path))
 
 
-@pytest.mark.parametrize("step", [9, pytest.param(3, marks=pytest.mark.more)])
+@few(1, "step", [9, 3])
 def test_values_in_opencl(step: int) -> None:
     cases = CASES[1::step]  # PoCL takes its time
     check(cases, run_opencl(cases, ARRAYS))

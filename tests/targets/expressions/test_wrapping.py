@@ -18,6 +18,7 @@ import pytest
 import polygen as pg
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression, Subscript, Variable
+from tests.few import few
 from tests.targets.execute import Array, evaluate, run_c, run_opencl
 
 pytestmark = pytest.mark.usefixtures("optimized")
@@ -177,7 +178,7 @@ def check(cases: Sequence[Expression], results: Sequence[Array]) -> None:
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:20])
 
 
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.more)])
+@few(1, "step", [5, 1])
 def test_every_operator_in_c(tmp_path: Path, step: int) -> None:
     cases = CASES[::step]
     check(cases, run_c(cases, ARRAYS, tmp_path, (*_FLAGS, "-O2")))
@@ -189,7 +190,7 @@ def test_with_vectors_in_c(tmp_path: Path) -> None:
     check(CASES, run_c(CASES, ARRAYS, tmp_path, flags))
 
 
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.more)])
+@few(1, "step", [4, 1])
 def test_nothing_undefined_in_c(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], step: int
 ) -> None:
@@ -206,7 +207,7 @@ def test_the_sanitizer_sees_overflow(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "signed integer overflow" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.more)])
+@few(1, "step", [5, 1])
 def test_every_operator_in_opencl(step: int) -> None:
     cases = CASES[::step]
     check(cases, run_opencl(cases, ARRAYS, may_warn=True))
@@ -277,7 +278,7 @@ def test_sums(target: str) -> None:
         np.testing.assert_array_equal(found["running"], np.cumsum(x))
 
 
-@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+@few(1, "target", ["c", "opencl"])
 def test_atomic_updates(target: str) -> None:
     x, y = _operands("int32")
     text = """

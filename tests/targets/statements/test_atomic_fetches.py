@@ -22,6 +22,7 @@ from polygen.lower.program import Assign
 from polygen.validation.validate import check
 from tests.fetches import SOME
 from tests.fetches import check as check_fetches
+from tests.few import few
 from tests.oracle.cases import agree, grid, kernel, split, tag
 from tests.read_back.compare import check as check_text
 from tests.validation.edits import said, where
@@ -118,7 +119,7 @@ def _orbit(times: int) -> Sequence[int]:
 # --- floating-point numbers: compared as `==` does
 
 
-@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+@few(1, "target", ["c", "opencl"])
 def test_numbers_are_compared_and_not_bits(target: str) -> None:
     """Of 0, the sign does not count; NaN is not what is there, though its bits are."""
     types = ("float16", "float32", "float64")

@@ -18,6 +18,7 @@ from polygen.errors import (
 )
 from polygen.ir.domain import rename_dimension
 from polygen.ir.kernel import Kernel
+from tests.few import few
 
 X = pg.GlobalArg("x", "float64", "n")
 Y = pg.GlobalArg("y", "float64", "n")
@@ -43,7 +44,7 @@ FUNCTIONS = (
 )
 
 
-@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+@few(1, "target", ["c", "opencl"])
 def test_each_function(target: str) -> None:
     """Along (1, 0) and (0, 1), tangents are central differences; in reverse, their sum is."""
     n, h = 7, 1e-6

@@ -6,6 +6,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from tests.few import few
 from tests.operators import check
 
 
@@ -14,6 +15,6 @@ def dealt(knl: Kernel) -> Kernel:
     return pg.parallelize_reduction(knl, "*", blocks=2, threads=8, items=2)
 
 
-@pytest.mark.parametrize("dtype", ["int8", pytest.param("float16", marks=pytest.mark.more)])
+@few(1, "dtype", ["int8", "float16"])
 def test_operations_and_types(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
     check([(dealt, 45)], "c", monkeypatch, (dtype,))
