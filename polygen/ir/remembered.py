@@ -13,6 +13,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _MOST_FACTS = 20_000
+_MOST_SHARED = 2_000  # answers of one function
 _NOTHING = object()  # in the place of an answer that is not known
 
 
@@ -61,6 +62,30 @@ def per_kernel(
             found = kernel.memo[key] = function(kernel, *args, **kwargs)
         elif DOUBT.share:
             DOUBT.check(key, found, partial(function, kernel, *args, **kwargs))
+        return found  # type: ignore[no-any-return]
+
+    return remembered
+
+
+def shared(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a function of sets keep its results for all kernels.
+
+    Its parameters are all that an answer depends on, and hashable.  Sets are equal whatever the
+    names of their dimensions: these must not matter, but those of parameters do.
+    """
+    known: dict[tuple[Any, ...], Any] = {}
+
+    @wraps(function)
+    def remembered(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        key = (*args, *kwargs.items())
+        found: Any = known.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = function(*args, **kwargs)
+            if len(known) >= _MOST_SHARED:  # the latest are likely to be asked for again
+                known.clear()
+            known[key] = found
+        elif DOUBT.share:
+            DOUBT.check((function, *key), found, partial(function, *args, **kwargs))
         return found  # type: ignore[no-any-return]
 
     return remembered
