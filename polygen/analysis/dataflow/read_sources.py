@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from types import MappingProxyType
 
 import islpy as isl
 
@@ -31,6 +32,8 @@ from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.reduction_statements import places
 from polygen.analysis.pairs.instance_pairs import users
 from polygen.ir.array import GlobalArg
+from polygen.ir.changed import changed
+from polygen.ir.domain import project_out
 from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -41,7 +44,8 @@ _PARAM = isl.dim_type.param
 _IN = isl.dim_type.in_
 _OUT = isl.dim_type.out
 
-_ELEMENT = "__element_"  # names of users do not begin so
+_ELEMENT, _COPY = "__element_", "__copy_"  # names of users do not begin so
+_NO_AXES: Mapping[Axis, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -94,20 +98,56 @@ def certain_sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] 
     return _searched(kernel, reference, _certain_writers(kernel, reference.name))
 
 
+@per_kernel
+def next_writes(
+    kernel: Kernel, reference: Reference, nest: int | None = None
+) -> tuple[Source, ...]:
+    """Return which writes come next after each read: those that overwrite what is read.
+
+    Parameters:
+        kernel: the kernel.
+        reference: a read whose `sources` are known.
+        nest: as of `sources`.
+
+    Returns:
+        as sources, whose writers are those who write next; where a read is of several copies of a
+        variable, for each of them
+    """
+    writers = _writers(kernel, reference.name, nest)
+    assert writers is not None
+    several = _several_copies(kernel, access_of(kernel, reference))
+    reader = _reader(kernel, reference, several)
+    assert reader is not None
+    found = [s for s in _flow(reader, writers, following=True) if s.writer is not None]
+    return tuple([changed(s, pairs=project_out(s.pairs, several.values())) for s in found])
+
+
 def _searched(
     kernel: Kernel, reference: Reference, writers: WriteOrder | None
 ) -> tuple[Source, ...] | None:
+    reader = None if writers is None else _reader(kernel, reference, {})
+    return None if writers is None or reader is None else tuple(_flow(reader, writers))
+
+
+def _reader(kernel: Kernel, reference: Reference, several: Mapping[Axis, str]) -> Timed | None:
+    """Return which elements are read, and when; None if that is not known.
+
+    Parameters:
+        kernel: the kernel.
+        reference: the read.
+        several: for axes along which all copies are read, names of their numbers: each copy is read
+            by an instance of its own.
+    """
     place = places(kernel).of.get((reference.insn.id, reference.inames))
-    if place is None or writers is None or not is_affine(kernel, reference):
+    if place is None or not is_affine(kernel, reference):
         return None
-    access = access_of(kernel, reference)
-    relation = _with_copies(kernel, access)
+    relation = _with_copies(kernel, access_of(kernel, reference), several)
     if relation is None:
         return None
     relation = relation.intersect_params(kernel.assumptions.flat)
     inames, row = _time(kernel, place, reference.inames, is_write=False)
-    reader = Timed(reference.insn.id, _map(relation, inames, READER), inames, row)
-    return tuple(_flow(reader, writers))
+    inames += several.values()
+    return Timed(reference.insn.id, _map(relation, inames, READER), inames, row)
 
 
 def element_names(kernel: Kernel, name: str) -> tuple[str, ...]:
@@ -147,8 +187,8 @@ def _searched_at_the_end(
     return tuple(_flow(reader, writers))
 
 
-def _flow(reader: Timed, order: WriteOrder) -> Iterator[Source]:
-    last, others = last_writes(reader, order)
+def _flow(reader: Timed, order: WriteOrder, *, following: bool = False) -> Iterator[Source]:
+    last, others = last_writes(reader, order, following=following)
     for number, pairs in last.items():
         writer = order.writers[number]
         named = _named(pairs, _OUT, [i + OTHER for i in writer.inames])
@@ -221,15 +261,28 @@ def _by_iname(kernel: Kernel, name: str, tag: Axis) -> bool:
     return len(found) == 1
 
 
-def _with_copies(kernel: Kernel, access: Access) -> isl.Set | None:
+def _several_copies(kernel: Kernel, access: Access) -> dict[Axis, str]:
+    """Return names for the numbers of copies along the axes that an access lacks."""
+    here = axes(kernel, access.insn_id, access.name)
+    missing = [tag for tag in _axes(kernel, access.name) if tag not in here]
+    return {tag: f"{_COPY}{number}" for number, tag in enumerate(missing)}
+
+
+def _with_copies(
+    kernel: Kernel, access: Access, several: Mapping[Axis, str] = _NO_AXES
+) -> isl.Set | None:
     """Return the elements that are touched, with the number of the copy along each axis.
 
     What lacks an axis touches all copies along it.  None if it is not known which, or if a reader
-    would see several.
+    would see several of which the numbers have no names.
     """
     relation = access.relation
     here = axes(kernel, access.insn_id, access.name)
     for tag in _axes(kernel, access.name):
+        if tag in several:
+            number = isl.Set(f"[{several[tag]}] -> {{ [{several[tag]}] }}")
+            relation = relation.flat_product(number)
+            continue
         if tag not in here:
             if not access.is_write:
                 return None

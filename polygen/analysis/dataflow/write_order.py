@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polygen.ir.changed import changed
+from polygen.ir.remembered import same_form
 
 READER, WRITER = "R", "W"  # what instances are called in maps
 
@@ -83,9 +84,15 @@ class WriteOrder:
     """
 
     def __init__(self, writers: Sequence[Timed]) -> None:
-        first: dict[isl.Map, tuple[int, isl.Map]] = {}
-        self.kinds = [first.setdefault(w.elements, (len(first), w.elements))[0] for w in writers]
-        self.writers = [changed(w, elements=first[w.elements][1]) for w in writers]
+        first: dict[object, tuple[int, isl.Map]] = {}
+        of_kinds = [
+            first.setdefault(same_form(w.elements), (len(first), w.elements)) for w in writers
+        ]
+        self.kinds = [kind for kind, _ in of_kinds]
+        self.writers = [
+            changed(w, elements=elements)
+            for w, (_, elements) in zip(writers, of_kinds, strict=True)
+        ]
         self.root = Node()
         for number, writer in enumerate(self.writers):
             self._add(number, writer.row)
