@@ -13,6 +13,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _MOST_FACTS = 20_000
+_MOST_SHARED = 2_000  # answers of one function
 _NOTHING = object()  # in the place of an answer that is not known
 
 
@@ -61,6 +62,60 @@ def per_kernel(
             found = kernel.memo[key] = function(kernel, *args, **kwargs)
         elif DOUBT.share:
             DOUBT.check(key, found, partial(function, kernel, *args, **kwargs))
+        return found  # type: ignore[no-any-return]
+
+    return remembered
+
+
+class _Form:
+    """A set of isl's as it is written: equal to those that have the same constraints.
+
+    isl's sets are equal if they have the same elements, which is dear to find out where their
+    hashes are the same by chance.
+
+    Parameters:
+        found: the set.
+    """
+
+    __slots__ = ("_hash", "found")
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+        self._hash = hash(found)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Form) or type(self.found) is not type(other.found):
+            return False
+        return self.found is other.found or bool(self.found.plain_is_equal(other.found))
+
+
+def same_form(value: Any) -> Any:
+    """Return what stands for a value in a key: of a set of isl's, its constraints count."""
+    return _Form(value) if hasattr(value, "plain_is_equal") else value
+
+
+def shared(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a function of sets keep its results for all kernels.
+
+    Its parameters are all that an answer depends on, and hashable.  Sets are the same whatever the
+    names of their dimensions: these must not matter, but those of parameters do.
+    """
+    known: dict[tuple[Any, ...], Any] = {}
+
+    @wraps(function)
+    def remembered(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        key = tuple([same_form(arg) for arg in (*args, *kwargs.items())])
+        found: Any = known.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = function(*args, **kwargs)
+            if len(known) >= _MOST_SHARED:  # the latest are likely to be asked for again
+                known.clear()
+            known[key] = found
+        elif DOUBT.share:
+            DOUBT.check((function, *key), found, partial(function, *args, **kwargs))
         return found  # type: ignore[no-any-return]
 
     return remembered

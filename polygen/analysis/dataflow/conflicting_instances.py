@@ -5,10 +5,11 @@ Two views: every such pair, and the direct ones, without a write of that element
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -16,7 +17,7 @@ from polygen.analysis.access.accesses import Access, touched
 from polygen.analysis.access.instance_map import UNMOVED
 from polygen.analysis.access.storage_copies import lanes_of, same_copy
 from polygen.analysis.dataflow.outermost_nests import accesses_in, written_in
-from polygen.analysis.dataflow.read_sources import Source, sources
+from polygen.analysis.dataflow.read_sources import Source, next_writes, sources
 from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.access_times import moments
@@ -28,16 +29,18 @@ from polygen.analysis.pairs.instance_pairs import (
     in_conflict,
     is_read,
     piece_set,
-    renamed,
     users,
 )
 from polygen.analysis.pairs.iteration_local import apart, common_inames, passes_nothing
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
-from polygen.ir.domain import flat_names, project_out
+from polygen.ir.domain import flat_names
 from polygen.ir.kernel import Kernel
 
 _PARAM = isl.dim_type.param
+
+# Accesses by instruction and by which of its assignees they write.
+_Writes: TypeAlias = Mapping[tuple[str | None, int], Access]
 
 
 @dataclass(frozen=True)
@@ -177,15 +180,24 @@ def _direct(kernel: Kernel, name: str, nest: int | None) -> Iterator[Related]:
         return
     if not _is_certain(kernel, name, nest):
         yield from (r for r in _touching(kernel, name, nest) if not r.certain)
-    writes = {(a.insn_id, a.reference.index): a for a in known if a.is_write and a.reference}
+    writes = _writes(kernel, known)
     for access, found in known.items():
         for source in found:
             if source.writer is not None:
-                pairs = _swapped(kernel, source.pairs)
-                written = kernel.instruction(source.writer).assignees[source.position]
-                last = writes[source.writer, ex.index_of(written)]
-                yield Related(last, access, pairs, certain=True)
-    yield from _next_writes(kernel, known)
+                last = writes[source.writer, source.position]
+                yield Related(last, access, _swapped(kernel, source.pairs), certain=True)
+    yield from _next_writes(kernel, known, writes, nest)
+
+
+def _writes(kernel: Kernel, accesses: Iterable[Access]) -> _Writes:
+    """Return the writes among accesses of one variable."""
+    return {
+        (a.insn_id, position): a
+        for a in accesses
+        if a.is_write and a.reference
+        for position, assignee in enumerate(kernel.instruction(a.insn_id).assignees)
+        if (ex.name_of(assignee), ex.index_of(assignee)) == (a.name, a.reference.index)
+    }
 
 
 def _is_overwritten(kernel: Kernel, name: str, nest: int | None) -> bool:
@@ -224,38 +236,18 @@ def _last_writes(
     return found
 
 
-def _next_writes(kernel: Kernel, known: dict[Access, tuple[Source, ...]]) -> Iterator[Related]:
-    """Yield reads with the next write of what they read: both come after the same last write."""
-    numbers = {a: number for number, a in enumerate(known)}
-    after: dict[tuple[str | None, int], list[tuple[Access, Source]]] = {}
-    for access, found in known.items():
-        for source in found if access.is_write else ():
-            after.setdefault((source.writer, source.position), []).append((access, source))
-    for read, found in known.items():
-        if read.is_write:
+def _next_writes(
+    kernel: Kernel, known: Iterable[Access], writes: _Writes, nest: int | None
+) -> Iterator[Related]:
+    """Yield reads with the next write of what they read."""
+    for read in known:
+        if read.is_write or read.reference is None:
             continue
-        pairs_of: dict[Access, list[isl.Set]] = {}
-        for a in found:
-            for write, b in after.get((a.writer, a.position), ()):
-                pairs_of.setdefault(write, []).append(_after_same(kernel, read, write, a, b))
-        for write in sorted(pairs_of, key=numbers.__getitem__):
+        for found in next_writes(kernel, read.reference, nest):
+            write = writes[found.writer, found.position]
             # One write may be in several copies, of which the two have others.
             copy = same_copy(kernel, (read.insn_id, write.insn_id), read.name, UNMOVED)
-            pairs = reduce(isl.Set.union, pairs_of[write]).intersect(copy.possible)
-            yield Related(read, write, pairs, copy.certain)
-
-
-def _after_same(kernel: Kernel, read: Access, write: Access, a: Source, b: Source) -> isl.Set:
-    """Return pairs of a read and a write between which and one last write is no other."""
-    if a.writer is None:
-        first = read.relation.intersect_params(a.pairs)
-        second = write.relation.intersect_params(b.pairs)
-        return first.intersect(renamed(second, kernel.inames)).params()
-    later = _with_suffix(kernel, b.pairs, "", _LATER)
-    pairs = a.pairs.intersect(later)
-    seconds = [n for n in flat_names(pairs) if n.endswith(OTHER)]
-    pairs = project_out(pairs, [n for n in seconds if n.removesuffix(OTHER) in kernel.home_domains])
-    return _with_suffix(kernel, pairs, _LATER, OTHER)
+            yield Related(read, write, found.pairs.intersect(copy.possible), copy.certain)
 
 
 _LATER = "''"

@@ -1,4 +1,18 @@
-"""The last write before each read, of instances that are executed at known times.
+"""The last write before each read, and the next one after it, of instances at known times.
+
+    for t
+      for i: a[i] = 1        w
+      for j: a[2*j] = 2      s
+      for k: b[k] = a[k]     r: even elements see s, the others w, of the same iteration of t
+
+A read is compared with one writer after the other, the latest first (`WriteOrder`): what it sees of
+a writer is no longer looked for in earlier ones.  So sets stay small, however many writers there
+are.  In a loop around both, the iteration before comes first, writer after writer; only what was
+not written there is looked for in all earlier iterations at once.  The next write after a read is
+the last one before it in reversed time.
+
+What isl is asked mentions positions of inames, and no names: nests that differ in names alone, in
+one kernel or in several, share the answers (`polygen.ir.remembered.shared`).
 
 Not with isl's own dataflow analysis (version 0.27).  That asks for last writes, and for reads that
 have none, at once (`partial_lexmax`), and where subscripts have coefficients some of the reads that
@@ -7,134 +21,283 @@ have none get lost.  Here the reads that are left are found by subtraction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import lru_cache, reduce
+from typing import TypeAlias
 
 import islpy as isl
 
+from polygen.analysis.dataflow.write_order import READER, WRITER, Node, Timed, WriteOrder
 from polygen.errors import InternalError
+from polygen.ir.remembered import shared
 
-_WRITER = "__writer_"  # names of users do not begin so
 # What isl 0.27 says where it fails to find a greatest element, because of constraints on others.
 _DEFECT = "affine expression involves some of the domain dimensions"
 
-
-@dataclass(frozen=True)
-class Timed:
-    """The elements that instances of an instruction touch, and when they do.
-
-    Attributes:
-        insn_id: the instruction.
-        elements: a map from instances to elements.
-        label: what its instances are called.
-        inames: those of the instances, in order.
-        row: the numbers and inames that are the time of an instance.
-        position: which of the instruction's assignees the elements are, if it writes them.
-        written: all elements that it writes; one object for all writers of the same ones.  None if
-            nobody asks for it.
-    """
-
-    insn_id: str
-    elements: isl.Map
-    label: str
-    inames: Sequence[str]
-    row: Sequence[str]
-    position: int = 0
-    written: isl.Set | None = None
-
-    def time(self, columns: Sequence[int]) -> isl.Map:
-        """Return the map from instances to some columns of their time."""
-        row = ", ".join([self.row[c] for c in columns])
-        return isl.Map(f"{{ {self.label}[{', '.join(self.inames)}] -> [{row}] }}")
+# Loops around a write, and which of their iterations count: that of the read, the one before it,
+# all before it, or the one that a map says.
+_SAME, _NEXT, _EARLIER = "same", "next", "earlier"
+_Loops: TypeAlias = tuple[tuple[str, str | isl.Map], ...]
 
 
-@dataclass
-class _Writes:
-    """The writes of an instruction.
-
-    Attributes:
-        timed: when they are executed.
-        pairs: a map from reads to those that write the element.
-        time: a map from writes to the columns of their time that matter.
-        last: a map from reads to those that are known to be the last before them.
-    """
-
-    timed: Timed
-    pairs: isl.Map
-    time: isl.Map
-    last: isl.Map
-
-
-def last_writes(reader: Timed, writers: Sequence[Timed]) -> tuple[list[isl.Map], isl.Set]:
-    """Return, for each writer, which of its instances wrote what a read sees; and other reads.
+def last_writes(
+    reader: Timed, order: WriteOrder, *, following: bool = False
+) -> tuple[Mapping[int, isl.Map], isl.Set | None]:
+    """Return which instances of which writers wrote what a read sees; and other reads.
 
     Times differ, unless an instruction writes several elements.
 
+    Parameters:
+        reader: who reads.
+        order: who writes the variable.
+        following: return the writes that come next after each read instead.
+
     Returns:
-        maps from instances of the reader to those of a writer, and the instances of the reader
-        that nothing wrote for.
+        by the positions of writers, maps from instances of the reader to those of the writer; and
+        the instances of the reader that nothing wrote for, None if there are none
     """
-    if len(writers) == 1 and _is_over(writers[0], reader) and writers[0].elements.is_injective():
-        pairs = reader.elements.apply_range(writers[0].elements.reverse())
-        left = reader.elements.domain().subtract(pairs.domain())
-        return [pairs.coalesce()], left.coalesce()
-    # Columns in which all have one number say nothing.
-    rows = [timed.row for timed in (reader, *writers)]
-    columns = [
-        c
-        for c, here in enumerate(zip(*rows, strict=True))
-        if len(set(here)) > 1 or here[0] in reader.inames
-    ]
-    writes = [_writes(reader, timed, columns) for timed in writers]
-    left = reader.elements.domain()
-    # The longer the times of both agree, the later is the write.
-    for count in range(len(columns), 0, -1):
-        when = _latest(reader, writes, columns[:count])
-        if when is None:
-            continue
-        here = when.intersect_domain(left)
-        for each in writes:
-            each.last = each.last.union(here.apply_range(each.time.reverse()).intersect(each.pairs))
-        left = left.subtract(when.domain())
-        if left.is_empty():
-            break
-    return [each.last.coalesce() for each in writes], left.coalesce()
+    search = _Search(reader, order, -1 if following else 1)
+    search.run()
+    found = {number: pairs.coalesce() for number, pairs in sorted(search.found.items())}
+    return found, search.left
 
 
-def _is_over(writer: Timed, reader: Timed) -> bool:
-    """Tell whether all of a writer's instances come before a reader's: no loop is around both."""
-    for there, here in zip(writer.row, reader.row, strict=True):
-        if not (there.isdecimal() and here.isdecimal()):
-            return False
-        if there != here:
-            return int(there) < int(here)
-    return False
+class _Search:
+    """Goes from a reader to earlier writers, as long as something that is read is not found.
 
-
-def _writes(reader: Timed, writer: Timed, columns: Sequence[int]) -> _Writes:
-    pairs = reader.elements.apply_range(writer.elements.reverse())
-    return _Writes(writer, pairs, writer.time(columns), isl.Map.empty(pairs.get_space()))
-
-
-def _latest(reader: Timed, writes: Iterable[_Writes], columns: Sequence[int]) -> isl.Map | None:
-    """Return when a reader's elements were last written in some time before; None if they were not.
+    Attributes:
+        found: what is found of each writer.
+        left: the instances of the reader for which nothing is found so far; None if there are none.
 
     Parameters:
         reader: who reads.
-        writes: who writes.
-        columns: writes count whose time is less than that of the read in the last of these columns,
-            and the same in the others.
+        order: who writes.
+        sign: 1 if last writes are looked for, -1 for next ones.
     """
-    found: isl.Map | None = None
-    for each in writes:
-        earlier = _earlier(reader, each.timed, columns)
-        if earlier is not None:
-            times = each.pairs.intersect(earlier).apply_range(each.time)
-            found = times if found is None else found.union(times)
-    if found is None or found.is_empty():
+
+    def __init__(self, reader: Timed, order: WriteOrder, sign: int) -> None:
+        self._reader, self._order, self._sign = reader, order, sign
+        self.found: dict[int, isl.Map] = {}
+        self.left: isl.Set | None = reader.elements.domain()
+        # Kinds of writers that wrote nothing of what is left, in some iterations of loops.
+        self._apart: dict[_Loops, set[int]] = {}
+
+    def run(self) -> None:
+        """Find all that was written, the closer in time the earlier."""
+        path = list(self._order.path(self._reader))
+        for depth in reversed(range(len(path))):
+            node, here = path[depth], self._reader.row[depth]
+            loops = tuple([(i, _SAME) for i in self._reader.row[:depth] if not i.isdecimal()])
+            if here.isdecimal():
+                self._among(node, loops, depth, int(here))
+            elif here in node.after:
+                self._in_other_iterations(node.after[here], (loops, here), depth)
+
+    def _among(self, node: Node, loops: _Loops, depth: int, here: int | None = None) -> None:
+        """Look at what stands at a node, the latest first.
+
+        Parameters:
+            node: the node; what comes next in time are numbers.
+            loops: the loops around it, and which of their iterations count.
+            depth: how long the time is that all of it has.
+            here: only what comes before that number counts.
+        """
+        for number in reversed(node.numbers) if self._sign > 0 else node.numbers:
+            if here is None or (here - number) * self._sign > 0:
+                self._below(node.after[str(number)], loops, depth + 1)
+
+    def _below(self, node: Node, loops: _Loops, depth: int) -> None:
+        """Look at all that is below a node; parameters are those of `_among`."""
+        if self._has_nothing(node, loops):
+            return
+        loop = node.loop()
+        if len(node.writers) == 1 or not node.after:  # of one instance, or of one instruction
+            for number in node.writers:
+                self._take(number, loops, depth)
+        elif loop is None:
+            self._among(node, loops, depth)
+        else:
+            self._in_last_iteration(node.after[loop], (loops, loop), depth)
+
+    def _in_other_iterations(self, node: Node, loop: tuple[_Loops, str], depth: int) -> None:
+        """Look at earlier iterations of a loop around the reader, that before it first.
+
+        Parameters:
+            node: what is in the loop.
+            loop: the loops around it, and the loop.
+            depth: how long the time outside of it is.
+        """
+        loops, iname = loop
+        if len(node.writers) > 1:
+            self._below(node, (*loops, (iname, _NEXT)), depth + 1)
+        self._all_at_once(node, (*loops, (iname, _EARLIER)), depth)
+
+    def _in_last_iteration(self, node: Node, loop: tuple[_Loops, str], depth: int) -> None:
+        """Look at a loop that the reader is not in, or has left: at its last iteration first.
+
+        Parameters are those of `_in_other_iterations`.
+        """
+        loops, iname = loop
+        last = self._last_iteration(node, loops, iname)
+        if last is not None:
+            self._below(node, (*loops, (iname, last)), depth + 1)
+        self._all_at_once(node, loops, depth)
+
+    def _last_iteration(self, node: Node, loops: _Loops, iname: str) -> isl.Map | None:
+        """Return which iteration of a loop is the last one before a read; None if that varies.
+
+        That is the one in which one writer wrote last, if there are no later ones.
+        """
+        pairs = self._pairs_below(node, loops)
+        if not pairs:
+            return None
+        times = {n: p.apply_range(self._value(n, iname)) for n, p in pairs.items()}
+        first = greatest(next(iter(times.values())))
+        last = first.gist_domain(first.domain())
+        if last.n_basic_map() != 1 or not last.plain_is_single_valued():
+            return None
+        later = last.apply_range(_LATER)
+        return last if all(t.is_disjoint(later) for t in times.values()) else None
+
+    def _all_at_once(self, node: Node, loops: _Loops, depth: int) -> None:
+        """Look at all writers below a node, in whichever iterations, as a whole."""
+        if self._has_nothing(node, loops):
+            return
+        if len(node.writers) == 1:
+            self._take(node.writers[0], loops, depth)
+            return
+        pairs = self._pairs_below(node, loops)
+        if not pairs:
+            return
+        times = {n: _time(self._order.writers[n], depth, self._sign) for n in pairs}
+        union = reduce(isl.Map.union, [p.apply_range(times[n]) for n, p in pairs.items()])
+        # One piece says more to isl than the same in several.
+        last = greatest(union.detect_equalities().coalesce())
+        for number, each in pairs.items():
+            self._note(number, last.apply_range(times[number].reverse()).intersect(each))
+        self._found(last.domain())
+
+    def _has_nothing(self, node: Node, loops: _Loops) -> bool:
+        return self.left is None or node.kinds <= self._apart.get(loops, _NONE)
+
+    def _pairs_below(self, node: Node, loops: _Loops) -> dict[int, isl.Map]:
+        found = {number: self._pairs(number, loops) for number in node.writers}
+        return {number: pairs[0] for number, pairs in found.items() if pairs is not None}
+
+    def _take(self, number: int, loops: _Loops, depth: int) -> None:
+        """Look at one writer; parameters are those of `_among`."""
+        pairs = self._pairs(number, loops)
+        if pairs is not None:
+            seen, written = pairs
+            self._note(number, _last(seen, _time(self._order.writers[number], depth, self._sign)))
+            self._found(written)
+
+    def _pairs(self, number: int, loops: _Loops) -> tuple[isl.Map, isl.Set] | None:
+        """Return what a writer wrote of what is left, and for which instances; None if nothing."""
+        kind, apart = self._order.kinds[number], self._apart.setdefault(loops, set())
+        if self.left is None or kind in apart:
+            return None
+        reader, writer = self._reader, self._order.writers[number]
+        ordered = _in_order(reader, writer, loops, self._sign)
+        found = _seen(reader.elements, writer.elements, ordered, self.left)
+        if found is None:
+            apart.add(kind)  # less will be left, never more
+        return found
+
+    def _value(self, number: int, iname: str) -> isl.Map:
+        """Return the map from a writer's instances to the value of a loop."""
+        inames = self._order.writers[number].inames
+        return _row(len(inames), (f"d{inames.index(iname)}",), self._sign)
+
+    def _note(self, number: int, pairs: isl.Map) -> None:
+        before = self.found.get(number)
+        self.found[number] = pairs if before is None else before.union(pairs)
+
+    def _found(self, instances: isl.Set) -> None:
+        assert self.left is not None
+        self.left = _without(self.left, instances)
+
+
+# --- what isl is asked
+
+
+def _time(writer: Timed, depth: int, sign: int) -> isl.Map:
+    """Return the map from a writer's instances to their time, from some entry of it on."""
+    places = {iname: f"d{place}" for place, iname in enumerate(writer.inames)}
+    entries = tuple([places.get(entry, entry) for entry in writer.row[depth:]])
+    return _row(len(writer.inames), entries, sign)
+
+
+@lru_cache(maxsize=4096)
+def _row(count: int, entries: tuple[str, ...], sign: int) -> isl.Map:
+    inames = ", ".join([f"d{place}" for place in range(count)])
+    row = ", ".join([entry if sign > 0 else f"-{entry}" for entry in entries])
+    return isl.Map(f"{{ {WRITER}[{inames}] -> [{row}] }}")
+
+
+def _in_order(reader: Timed, writer: Timed, loops: _Loops, sign: int) -> isl.Map | None:
+    """Return the pairs of a read and a write in certain iterations; None if all count."""
+    if not loops:
         return None
+    here = {iname: place for place, iname in enumerate(reader.inames)}
+    there = {iname: place for place, iname in enumerate(writer.inames)}
+    iterations = tuple([(here.get(iname, -1), there[iname], which) for iname, which in loops])
+    return _ordered(len(reader.inames), len(writer.inames), iterations, sign)
+
+
+@lru_cache(maxsize=4096)
+def _ordered(
+    reader: int, writer: int, loops: tuple[tuple[int, int, str | isl.Map], ...], sign: int
+) -> isl.Map:
+    here, there = ([f"{x}{place}" for place in range(n)] for x, n in (("r", reader), ("w", writer)))
+    conditions = [
+        {
+            _SAME: f"w{write} = r{read}",
+            _NEXT: f"w{write} = r{read} - {sign}",
+            _EARLIER: f"w{write} {'<' if sign > 0 else '>'} r{read}",
+        }[which]
+        for read, write, which in loops
+        if isinstance(which, str)
+    ]
+    text = f"{READER}[{', '.join(here)}] -> {WRITER}[{', '.join(there)}]"
+    found = isl.Map(f"{{ {text}{' : ' if conditions else ''}{' and '.join(conditions)} }}")
+    for _, write, which in loops:
+        if not isinstance(which, str):
+            found = found.intersect(which.apply_range(_row(writer, (f"d{write}",), sign).reverse()))
+    return found
+
+
+@shared
+def _seen(
+    reads: isl.Map, writes: isl.Map, ordered: isl.Map | None, left: isl.Set
+) -> tuple[isl.Map, isl.Set] | None:
+    """Return the pairs of what is left and writes of it, and the reads of all pairs; or None."""
+    pairs = reads.apply_range(writes.reverse())
+    if ordered is not None:
+        pairs = pairs.intersect(ordered)
+    seen = pairs.intersect_domain(left)
+    return None if seen.is_empty() else (seen, pairs.domain())
+
+
+@shared
+def _last(pairs: isl.Map, time: isl.Map) -> isl.Map:
+    """Return the pairs with the last write of each read."""
+    if _is_plain(pairs):
+        return pairs
     # One piece says more to isl than the same in several.
-    return greatest(found.detect_equalities().coalesce())
+    last = greatest(pairs.apply_range(time).detect_equalities().coalesce())
+    return last.apply_range(time.reverse()).intersect(pairs)
+
+
+def _is_plain(pairs: isl.Map) -> bool:
+    """Tell whether it shows that each read is in one pair only."""
+    return bool(pairs.plain_is_single_valued())
+
+
+@shared
+def _without(left: isl.Set, found: isl.Set) -> isl.Set | None:
+    rest = left.subtract(found)
+    return None if rest.is_empty() else rest.coalesce()
 
 
 def greatest(times: isl.Map) -> isl.Map:
@@ -163,20 +326,5 @@ def _none_greater(times: isl.Map) -> isl.Map:
     return times.subtract(times.apply_range(greater))
 
 
-def _earlier(reader: Timed, writer: Timed, columns: Sequence[int]) -> isl.Map | None:
-    """Return the pairs of a read and a write that comes before it; None if there are none."""
-    conditions: list[str] = []
-    for column in columns:
-        here, there = reader.row[column], writer.row[column]
-        is_last = column == columns[-1]
-        if here.isdecimal() and there.isdecimal():
-            if not (int(there) < int(here) if is_last else there == here):
-                return None
-            continue
-        there = there if there.isdecimal() else _WRITER + there
-        conditions.append(f"{there} {'<' if is_last else '='} {here}")
-    return isl.Map(
-        f"{{ {reader.label}[{', '.join(reader.inames)}] -> "
-        f"{writer.label}[{', '.join(_WRITER + iname for iname in writer.inames)}]"
-        f"{' : ' if conditions else ''}{' and '.join(conditions)} }}"
-    )
+_LATER = isl.Map("{ [v] -> [w] : w > v }")
+_NONE: frozenset[int] = frozenset()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from types import MappingProxyType
 
 import islpy as isl
 
@@ -24,13 +25,15 @@ from polygen.analysis.access.accesses import (
 )
 from polygen.analysis.access.storage_copies import FIRST, Axis, axes, first_of
 from polygen.analysis.dataflow.last_write import write_in_iteration
-from polygen.analysis.dataflow.latest_instances import Timed, last_writes
+from polygen.analysis.dataflow.latest_instances import last_writes
 from polygen.analysis.dataflow.outermost_nests import writers_in
-from polygen.analysis.dataflow.possible_writers import possible_writers, with_written
+from polygen.analysis.dataflow.write_order import READER, WRITER, Timed, WriteOrder
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.reduction_statements import places
 from polygen.analysis.pairs.instance_pairs import users
 from polygen.ir.array import GlobalArg
+from polygen.ir.changed import changed
+from polygen.ir.domain import project_out
 from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -41,7 +44,8 @@ _PARAM = isl.dim_type.param
 _IN = isl.dim_type.in_
 _OUT = isl.dim_type.out
 
-_ELEMENT = "__element_"  # names of users do not begin so
+_ELEMENT, _COPY = "__element_", "__copy_"  # names of users do not begin so
+_NO_AXES: Mapping[Axis, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -94,21 +98,56 @@ def certain_sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] 
     return _searched(kernel, reference, _certain_writers(kernel, reference.name))
 
 
+@per_kernel
+def next_writes(
+    kernel: Kernel, reference: Reference, nest: int | None = None
+) -> tuple[Source, ...]:
+    """Return which writes come next after each read: those that overwrite what is read.
+
+    Parameters:
+        kernel: the kernel.
+        reference: a read whose `sources` are known.
+        nest: as of `sources`.
+
+    Returns:
+        as sources, whose writers are those who write next; where a read is of several copies of a
+        variable, for each of them
+    """
+    writers = _writers(kernel, reference.name, nest)
+    assert writers is not None
+    several = _several_copies(kernel, access_of(kernel, reference))
+    reader = _reader(kernel, reference, several)
+    assert reader is not None
+    found = [s for s in _flow(reader, writers, following=True) if s.writer is not None]
+    return tuple([changed(s, pairs=project_out(s.pairs, several.values())) for s in found])
+
+
 def _searched(
-    kernel: Kernel, reference: Reference, writers: Sequence[Timed] | None
+    kernel: Kernel, reference: Reference, writers: WriteOrder | None
 ) -> tuple[Source, ...] | None:
+    reader = None if writers is None else _reader(kernel, reference, {})
+    return None if writers is None or reader is None else tuple(_flow(reader, writers))
+
+
+def _reader(kernel: Kernel, reference: Reference, several: Mapping[Axis, str]) -> Timed | None:
+    """Return which elements are read, and when; None if that is not known.
+
+    Parameters:
+        kernel: the kernel.
+        reference: the read.
+        several: for axes along which all copies are read, names of their numbers: each copy is read
+            by an instance of its own.
+    """
     place = places(kernel).of.get((reference.insn.id, reference.inames))
-    if place is None or writers is None or not is_affine(kernel, reference):
+    if place is None or not is_affine(kernel, reference):
         return None
-    access = access_of(kernel, reference)
-    relation = _with_copies(kernel, access)
+    relation = _with_copies(kernel, access_of(kernel, reference), several)
     if relation is None:
         return None
     relation = relation.intersect_params(kernel.assumptions.flat)
-    inames = sorted(reference.inames)
-    row = _row(kernel, place, inames, is_write=False)
-    reader = Timed(reference.insn.id, _map(relation, inames, "R"), "R", inames, row)
-    return tuple(_flow(reader, possible_writers(reader, writers)))
+    inames, row = _time(kernel, place, reference.inames, is_write=False)
+    inames += several.values()
+    return Timed(reference.insn.id, _map(relation, inames, READER), inames, row)
 
 
 def element_names(kernel: Kernel, name: str) -> tuple[str, ...]:
@@ -133,27 +172,29 @@ def certain_final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | Non
 
 
 def _searched_at_the_end(
-    kernel: Kernel, name: str, writers: Sequence[Timed] | None
+    kernel: Kernel, name: str, writers: WriteOrder | None
 ) -> tuple[Source, ...] | None:
     if writers is None:
         return None
     inames = element_names(kernel, name)
     text = ", ".join(inames)
-    relation = isl.Map(f"{{ R[{text}] -> [{text}] }}").intersect_params(kernel.assumptions.flat)
+    relation = isl.Map(f"{{ {READER}[{text}] -> [{text}] }}").intersect_params(
+        kernel.assumptions.flat
+    )
     last = max((int(place[0]) for place in places(kernel).of.values()), default=0)
     row = [str(last + 1)] + ["0"] * (_width(kernel) - 1)
-    reader = Timed("", relation, "R", inames, row)
-    return tuple(_flow(reader, possible_writers(reader, writers)))
+    reader = Timed("", relation, inames, row)
+    return tuple(_flow(reader, writers))
 
 
-def _flow(reader: Timed, writers: Sequence[Timed]) -> Iterator[Source]:
-    last, others = last_writes(reader, writers)
-    for writer, pairs in zip(writers, last, strict=True):
-        if not pairs.is_empty():
-            named = _named(pairs, _OUT, [i + OTHER for i in writer.inames])
-            flat = _flat(_named(named, _IN, reader.inames))
-            yield Source(writer.insn_id, flat, writer.position)
-    if not others.is_empty():
+def _flow(reader: Timed, order: WriteOrder, *, following: bool = False) -> Iterator[Source]:
+    last, others = last_writes(reader, order, following=following)
+    for number, pairs in last.items():
+        writer = order.writers[number]
+        named = _named(pairs, _OUT, [i + OTHER for i in writer.inames])
+        flat = _flat(_named(named, _IN, reader.inames))
+        yield Source(writer.insn_id, flat, writer.position)
+    if others is not None and not others.is_empty():
         named = _named(isl.Map.from_domain(others), _IN, reader.inames)
         yield Source(None, _flat(named))
 
@@ -171,19 +212,19 @@ def vague_writers(kernel: Kernel, name: str) -> tuple[str, ...]:
 
 
 @per_kernel
-def _certain_writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
+def _certain_writers(kernel: Kernel, name: str) -> WriteOrder | None:
     return _timed(kernel, name, frozenset(vague_writers(kernel, name)))
 
 
 @per_kernel
-def _writers(kernel: Kernel, name: str, nest: int | None = None) -> tuple[Timed, ...] | None:
+def _writers(kernel: Kernel, name: str, nest: int | None = None) -> WriteOrder | None:
     """Return who writes a variable, which elements, and when; None if data decides."""
     return _timed(kernel, name, frozenset(), nest)
 
 
 def _timed(
     kernel: Kernel, name: str, ignored: frozenset[str], nest: int | None = None
-) -> tuple[Timed, ...] | None:
+) -> WriteOrder | None:
     found: list[Timed] = []
     writers = kernel.writers.get(name, ())
     for insn in writers if nest is None else writers_in(kernel, name, nest):
@@ -199,12 +240,11 @@ def _timed(
             relation = _with_copies(kernel, access)
             if not access.exact or relation is None:
                 return None
-            inames, label = sorted(insn.within_inames), f"W{len(found)}"
             place = places(kernel).of[insn.id, insn.within_inames]
-            row = _row(kernel, place, inames, is_write=True)
-            elements = _map(relation, inames, label)
-            found.append(Timed(insn.id, elements, label, inames, row, position))
-    return with_written(found)
+            inames, row = _time(kernel, place, insn.within_inames, is_write=True)
+            elements = _map(relation, inames, WRITER)
+            found.append(Timed(insn.id, elements, inames, row, position))
+    return WriteOrder(found)
 
 
 @per_kernel
@@ -221,15 +261,28 @@ def _by_iname(kernel: Kernel, name: str, tag: Axis) -> bool:
     return len(found) == 1
 
 
-def _with_copies(kernel: Kernel, access: Access) -> isl.Set | None:
+def _several_copies(kernel: Kernel, access: Access) -> dict[Axis, str]:
+    """Return names for the numbers of copies along the axes that an access lacks."""
+    here = axes(kernel, access.insn_id, access.name)
+    missing = [tag for tag in _axes(kernel, access.name) if tag not in here]
+    return {tag: f"{_COPY}{number}" for number, tag in enumerate(missing)}
+
+
+def _with_copies(
+    kernel: Kernel, access: Access, several: Mapping[Axis, str] = _NO_AXES
+) -> isl.Set | None:
     """Return the elements that are touched, with the number of the copy along each axis.
 
     What lacks an axis touches all copies along it.  None if it is not known which, or if a reader
-    would see several.
+    would see several of which the numbers have no names.
     """
     relation = access.relation
     here = axes(kernel, access.insn_id, access.name)
     for tag in _axes(kernel, access.name):
+        if tag in several:
+            number = isl.Set(f"[{several[tag]}] -> {{ [{several[tag]}] }}")
+            relation = relation.flat_product(number)
+            continue
         if tag not in here:
             if not access.is_write:
                 return None
@@ -268,15 +321,20 @@ def _map(relation: isl.Set, inames: Sequence[str], label: str) -> isl.Map:
     return result.set_tuple_name(_IN, label)
 
 
-def _row(
-    kernel: Kernel, place: Sequence[int | str], inames: Sequence[str], *, is_write: bool
-) -> list[str]:
-    """Return when an instance is executed: reads come before the write."""
+def _time(
+    kernel: Kernel, place: Sequence[int | str], within: frozenset[str], *, is_write: bool
+) -> tuple[list[str], list[str]]:
+    """Return the inames of an instance, loops first, and when it is executed.
+
+    Reads come before the write.
+    """
     row = [str(p) for p in place]
+    inames = [p for p in place if isinstance(p, str)]
+    inames += sorted(within.difference(inames))
     # What is written last by equal times is not asked for: such writes are of other elements.
-    parallel = [i for i in inames if is_parallel(kernel.tags.get(i))]
+    parallel = sorted([i for i in within if is_parallel(kernel.tags.get(i))])
     free = _width(kernel) - len(row) - 1 - len(parallel)
-    return row + ["0"] * free + parallel + [str(int(is_write))]
+    return inames, row + ["0"] * free + parallel + [str(int(is_write))]
 
 
 @per_kernel

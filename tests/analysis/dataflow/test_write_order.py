@@ -1,18 +1,19 @@
-"""Writers that may be the last: none of them is left out, and most of the others are."""
+"""Writers in the order of execution: a search finds what a look at all of them finds."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import islpy as isl
 import pytest
 
 import polygen as pg
 from polygen.analysis.access.accesses import references
-from polygen.analysis.dataflow import possible_writers, read_sources
-from polygen.analysis.dataflow.latest_instances import Timed
+from polygen.analysis.dataflow import latest_instances, read_sources
+from polygen.analysis.dataflow.latest_instances import greatest
 from polygen.analysis.dataflow.read_sources import final_sources, sources
+from polygen.analysis.dataflow.write_order import Timed, WriteOrder
 from polygen.errors import DependencyCycle, NoLoopNest
 from polygen.ir.kernel import Kernel
 from tests.few import few
@@ -22,17 +23,50 @@ from tests.proof.patterns import PATTERNS
 _Found = dict[str, dict[str | None, isl.Set]]
 
 
+def _all_at_once(
+    reader: Timed, order: WriteOrder, *, following: bool = False
+) -> tuple[Mapping[int, isl.Map], isl.Set | None]:
+    """Return what `last_writes` returns, by its definition: the greatest of all earlier times."""
+    assert not following
+    here = isl.Map(f"{{ R[{', '.join(reader.inames)}] -> [{', '.join(reader.row)}] }}")
+    earlier = here.apply_range(isl.Map.lex_gt(here.get_space().range()))
+    pairs, times = [list[isl.Map](), list[isl.Map]()]
+    for writer in order.writers:
+        time = isl.Map(f"{{ W[{', '.join(writer.inames)}] -> [{', '.join(writer.row)}] }}")
+        both = reader.elements.apply_range(writer.elements.reverse())
+        pairs.append(both.intersect(earlier.apply_range(time.reverse())))
+        times.append(time)
+    found = isl.Map.empty(here.get_space())
+    for both, time in zip(pairs, times, strict=True):
+        found = found.union(both.apply_range(time))
+    last = greatest(found.detect_equalities().coalesce())
+    by_number = {
+        number: last.apply_range(time.reverse()).intersect(both)
+        for number, (both, time) in enumerate(zip(pairs, times, strict=True))
+    }
+    left = reader.elements.domain().subtract(last.domain())
+    return {number: both for number, both in by_number.items() if not both.is_empty()}, left
+
+
 def _asked(knl: Kernel, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Return of how many writers how many are looked at, for each read."""
     seen: list[tuple[int, int]] = []
 
-    def noted(reader: Timed, writers: Sequence[Timed]) -> Sequence[Timed]:
-        few = possible_writers.possible_writers(reader, writers)
-        seen.append((len(writers), len(few)))
-        return few
+    class Noted(latest_instances._Search):
+        def run(self) -> None:
+            self.asked = set[int]()
+            super().run()
+            seen.append((len(self._order.writers), len(self.asked)))
+
+        def _pairs(
+            self, number: int, loops: tuple[tuple[str, str | isl.Map], ...]
+        ) -> tuple[isl.Map, isl.Set] | None:
+            if self.left is not None:
+                self.asked.add(number)
+            return super()._pairs(number, loops)
 
     with monkeypatch.context() as patch:
-        patch.setattr(read_sources, "possible_writers", noted)
+        patch.setattr(latest_instances, "_Search", Noted)
         _sources(knl.copy(name="other"))
     return seen
 
@@ -61,12 +95,10 @@ def _by_writer(flow: Sequence[read_sources.Source] | None) -> dict[str | None, i
 def check(knl: Kernel, monkeypatch: pytest.MonkeyPatch) -> int:
     """Compare with a look at all writers; return how many were left out."""
     with monkeypatch.context() as patch:
-        patch.setattr(possible_writers, "_FEW", 1_000)
+        patch.setattr(read_sources, "last_writes", _all_at_once)
         every = _sources(knl.copy(name="every"))
-    with monkeypatch.context() as patch:
-        patch.setattr(possible_writers, "_FEW", 0)
-        few = _sources(knl.copy(name="few"))
-        left_out = sum(all_ - some for all_, some in _asked(knl, monkeypatch))
+    few = _sources(knl.copy(name="few"))
+    left_out = sum(all_ - some for all_, some in _asked(knl, monkeypatch))
     assert few.keys() == every.keys()
     for read, by_writer in every.items():
         assert few[read].keys() == by_writer.keys()
@@ -88,14 +120,12 @@ def _nests(text: str, priority: str | None = None) -> Kernel:
 def test_later_writes_hide_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     knl = _nests("\n".join(f"a[{i}] = 1 {{id={i}}}" for i in "ijk") + "\nb[l] = a[l] {id=r}")
     assert check(knl, monkeypatch) > 0
-    monkeypatch.setattr(possible_writers, "_FEW", 0)
     assert (3, 1) in _asked(knl, monkeypatch)
 
 
 def test_in_one_iteration_of_a_loop_around_all(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "for t\na[i] = 1\na[j] = 2\nb[k] = a[k] {id=r}\na[l] = 3\nend"
     knl = _nests(text)
-    monkeypatch.setattr(possible_writers, "_FEW", 0)
     assert (3, 1) in _asked(knl, monkeypatch)
     assert check(knl, monkeypatch) > 0
 
@@ -107,7 +137,6 @@ def test_earlier_iterations_of_an_inner_loop_come_later_than_what_is_outside(
     text = "for t\na[i] = 1 {id=w}\nfor j\nb[j] = a[j-1] + a[j+1] {id=r}\na[j] = 2 {id=s}\nend\nend"
     knl = _nests(text, "t,j")
     check(knl, monkeypatch)
-    monkeypatch.setattr(possible_writers, "_FEW", 0)
     found = _sources(knl.copy(name="other"))
     assert {*found["r 0"]} == {None, "s"}  # a[0] was there before
     assert {*found["r 1"]} == {None, "w"}
