@@ -9,13 +9,10 @@ from math import prod
 from polygen.analysis.order.loop_tree import LoopNode, TreeNode, loop_tree, statements
 from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.sizes import OpenEnd
 from polygen.ir.tags import is_on_axis, is_parallel
-from polygen.transforms.loops.size_estimates import extent_for
+from polygen.tuning.expected_extents import expected_extent
 from polygen.tuning.time_steps import is_time_step
 from polygen.tuning.work import operations_in
-
-_BY_DATA = 16  # iterations that a loop is expected to have whose bounds are data
 
 
 @dataclass(frozen=True)
@@ -108,19 +105,11 @@ class Extents:
     def of(self, iname: str) -> int:
         """Return how many values an iname has, from the least to the largest.
 
-        Where data decides, these are few: a sparse row, say.
+        Where data decides, these are as many as shapes say, else few: a sparse row, say.
         """
         if iname not in self._known:
-            self._known[iname] = self._expected(iname)
+            self._known[iname] = expected_extent(self._kernel, iname, self._sizes)
         return self._known[iname]
-
-    def _expected(self, iname: str) -> int:
-        if _is_decided_by_data(self._kernel, iname):
-            return _BY_DATA
-        home = self._kernel.home_domains[iname]
-        inames = [i for i in home.parameters if i in self._kernel.home_domains]
-        short = {i: _BY_DATA for i in inames if _is_decided_by_data(self._kernel, i)}
-        return extent_for(self._kernel, iname, {**self._sizes, **short})
 
     def instances(self, inames: Sequence[str] | frozenset[str]) -> int:
         """Return how often what is in some loops is executed, at most."""
@@ -133,12 +122,6 @@ class Extents:
             * self.instances((insn.within_inames | insn.reduction_inames).difference(outside))
             for insn in nest.instructions
         )
-
-
-def _is_decided_by_data(kernel: Kernel, iname: str) -> bool:
-    """Tell whether a bound of an iname is a value that the kernel reads or computes."""
-    ends = {size.name for size in kernel.derived_sizes if isinstance(size, OpenEnd)}
-    return any(n in kernel.writers or n in ends for n in kernel.home_domains[iname].parameters)
 
 
 def weight_of(insn: Instruction) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from polygen.schedules.cache_tiles import rows_in_tiles
 from polygen.schedules.contracted_arrays import arrays_contracted
 from polygen.schedules.dead_stores import dead_stores_dropped
 from polygen.schedules.distributed_loops import loops_distributed
@@ -29,6 +30,7 @@ STAGES: tuple[Stage, ...] = (
     products_packed,  # large products of matrices: tiles in registers, panels packed
     sums_shared,  # other reductions: threads and vectors, in the order of memory
     in_memory_order,  # element-wise nests: the innermost loop walks through memory
+    rows_in_tiles,  # those that walk along rows and columns: tiles, whose lines stay in a cache
     in_vectors,  # outer loops, where iterations of the innermost one wait for each other
     scans_in_parts,  # long scans, if there are threads for their parts
     on_threads,  # the outermost parallel loop of each nest, if it has work for threads

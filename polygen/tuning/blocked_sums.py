@@ -8,7 +8,7 @@ block: of few, so that the levels above are nearly as exact as pairs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import prod
 
 from polygen.analysis.access.domains import domain_of, with_surrounding
@@ -33,6 +33,7 @@ _RADIX, _MOST = 4, 8  # sums of blocks that are one in the next level, and that 
 _USUAL = 32  # bytes of the vectors that compilers make of loops
 _PARTS = 4  # such vectors of what parts come to are added up in a row
 LEVELS = 2  # of loops whose length is not known: short ones pay for them
+_BLOCKS = 2  # blocks of a loop that is expected to have no more are added up in a row
 
 
 def rounded(kernel: Kernel, ids: Iterable[str], inames: Collection[str]) -> DType | None:
@@ -125,19 +126,45 @@ def innermost_alone(kernel: Kernel, iname: str) -> tuple[Kernel, str]:
         kernel = realize_reduction(kernel, insn.id)
 
 
+def levels_for(length: int, block: int, most: int = LEVELS) -> int:
+    """Return how many levels of blocks pay in a loop that is expected to have some length.
+
+    Parameters:
+        length: how many values the loop is expected to have.
+        block: how many values the innermost blocks would have.
+        most: how many levels there are at most.
+    """
+    levels = 0
+    while levels < most and length > _BLOCKS * block:
+        levels, block = levels + 1, block * _MOST
+    return levels
+
+
 def sum_in_blocks(
     kernel: Kernel,
     ids: Sequence[str],
     reduced: Sequence[str],
     in_a_row: int = IN_A_ROW,
     depth: int = LEVELS,
+    length: int | None = None,
 ) -> Kernel:
-    """Return the kernel with sums in blocks, if they lose digits, each of which is some vectors."""
+    """Return the kernel with sums in blocks, if they lose digits, each of which is some vectors.
+
+    Parameters:
+        kernel: the kernel.
+        ids: instructions whose sums run over the same inames.
+        reduced: the inames, the innermost last.
+        in_a_row: how many vectors are added up one after the other.
+        depth: how many levels of blocks a loop becomes whose length is not known.
+        length: how many values such a loop is expected to have, if that is known.
+    """
     dtype = rounded(kernel, ids, reduced)
     if dtype is None:
         return kernel
     vector = 1 if dtype.kind == "c" else _USUAL // dtype.itemsize  # of complex numbers, none
     first = in_a_row * vector
+    if length is not None:
+        depth = levels_for(length, first, depth)
     kernel, innermost = in_blocks(kernel, ids, reduced, first, vector, apart=True, depth=depth)
     return kernel if innermost in reduced else separate_full_tiles(kernel, innermost)
 
@@ -150,15 +177,24 @@ def of_parts_in_blocks(kernel: Kernel, ids: Sequence[str]) -> Kernel:
     return kernel
 
 
-def nests_in_blocks(kernel: Kernel, ids: Sequence[str]) -> Kernel:
-    """Return the kernel with sums in blocks: what shares loops still does."""
+def nests_in_blocks(
+    kernel: Kernel, ids: Sequence[str], length_of: Callable[[str], int] | None = None
+) -> Kernel:
+    """Return the kernel with sums in blocks: what shares loops still does.
+
+    Parameters:
+        kernel: the kernel.
+        ids: the instructions.
+        length_of: returns how many values an iname is expected to have.
+    """
     nests: dict[frozenset[str], list[str]] = {}
     for name in ids:
         for node in kernel.instruction(name).reductions:
             nests.setdefault(frozenset(node.inames), []).append(name)
     for reduced, names in nests.items():
         ordered = [i for i in kernel.inames if i in reduced]
-        kernel = sum_in_blocks(kernel, list(dict.fromkeys(names)), ordered)
+        length = prod(map(length_of, ordered)) if length_of else None
+        kernel = sum_in_blocks(kernel, list(dict.fromkeys(names)), ordered, length=length)
     return kernel
 
 

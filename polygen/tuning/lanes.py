@@ -49,7 +49,13 @@ def elements_of(kernel: Kernel, insn: Instruction) -> list[tuple[Array, tuple[ex
     return [(kernel.array(ex.name_of(node)), ex.index_tuple(node)) for node in read]
 
 
-def in_lanes(kernel: Kernel, insn_id: str, reduced: Sequence[str], depth: int = LEVELS) -> Kernel:
+def in_lanes(
+    kernel: Kernel,
+    insn_id: str,
+    reduced: Sequence[str],
+    depth: int = LEVELS,
+    expected: int | None = None,
+) -> Kernel:
     """Let each lane of some vectors have a part of a reduction: they wait for each other less.
 
     A short reduction, or one of which there are no vectors, is one in blocks, if digits are lost.
@@ -59,6 +65,7 @@ def in_lanes(kernel: Kernel, insn_id: str, reduced: Sequence[str], depth: int = 
         insn_id: an instruction with one outermost reduction.
         reduced: what that runs over, the innermost last.
         depth: how many levels of blocks a loop becomes whose length is not known.
+        expected: how many values are expected to be reduced, where their number is not known.
     """
     insn, iname = kernel.instruction(insn_id), reduced[-1]
     length = extent_of(kernel, iname)
@@ -75,7 +82,7 @@ def in_lanes(kernel: Kernel, insn_id: str, reduced: Sequence[str], depth: int = 
         near = Address(array, index, names).stride(iname) in (0, 1)
         alike = alike and array.dtype == dtype and near
     if not (alike and reassociates) or (length or 0) < 4 * count:
-        return sum_in_blocks(kernel, [insn_id], reduced, depth=depth)
+        return sum_in_blocks(kernel, [insn_id], reduced, depth=depth, length=expected)
     if rounded(kernel, [insn_id], reduced):
         first = IN_A_ROW * count
         kernel, iname = in_blocks(kernel, [insn_id], reduced, first, count, apart=False)

@@ -10,8 +10,9 @@ What a part is depends on sizes alone, and not on how many threads there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -38,6 +39,7 @@ from polygen.transforms.inames.prioritize_loops import prioritize_loops
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.kernels.set_options import set_options
 from polygen.transforms.loops.memory_order import along_memory
+from polygen.transforms.loops.size_estimates import likely_sizes
 from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
 from polygen.transforms.reductions.coalesce_reduction import coalesce_reduction
 from polygen.transforms.reductions.narrow_sum import narrow_sum
@@ -53,6 +55,7 @@ from polygen.tuning.blocked_sums import (
     rounded,
     sum_in_blocks,
 )
+from polygen.tuning.expected_extents import expected_extent
 from polygen.tuning.lanes import elements_of, in_lanes, operand_of
 from polygen.tuning.shared_values import in_memory
 from polygen.tuning.time_steps import results_of
@@ -91,18 +94,19 @@ def why_as_it_is(kernel: Kernel, insn: Instruction) -> str | None:
     return None
 
 
-def on_processors(kernel: Kernel, insn_id: str) -> Kernel:
+def on_processors(kernel: Kernel, insn_id: str, sizes: Mapping[str, int] | None = None) -> Kernel:
     """Return the kernel with a reduction on threads and in vectors.
 
     Parameters:
         kernel: its types are known, and no loop of the instruction is tagged.
         insn_id: an instruction with one outermost reduction.
+        sizes: the value that each size is expected to have; a usual one, if not given.
     """
     kernel = _with_fewer_loops(kernel, insn_id)
     shape = shape_of(kernel, kernel.instruction(insn_id))
     if kernel.options.allow_reassociation:
         kernel = set_options(kernel, vectorize_sums=True)
-    return (_across if shape.is_across else _along)(kernel, insn_id, shape)
+    return (_across if shape.is_across else _along)(kernel, insn_id, shape, sizes or {})
 
 
 def _with_fewer_loops(kernel: Kernel, insn_id: str) -> Kernel:
@@ -157,7 +161,7 @@ def in_loops_of_their_own(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def together(kernel: Kernel, ids: Sequence[str]) -> Kernel:
+def together(kernel: Kernel, ids: Sequence[str], sizes: Mapping[str, int]) -> Kernel:
     """Return the kernel with reductions on threads that are in the same loops, or one in another.
 
     Rows stay in one loop, with all that is done along them.  Where results are next to each other,
@@ -166,6 +170,7 @@ def together(kernel: Kernel, ids: Sequence[str]) -> Kernel:
     Parameters:
         kernel: as in `on_processors`.
         ids: the instructions.
+        sizes: the value that each size is expected to have.
     """
     insn = kernel.instruction(ids[0])
     shape = shape_of(kernel, insn)
@@ -173,13 +178,14 @@ def together(kernel: Kernel, ids: Sequence[str]) -> Kernel:
         for name in ids[1:]:
             kernel = duplicate_inames(kernel, _loops(kernel, name), name)
         for name in ids:
-            kernel = on_processors(kernel, name)
+            kernel = on_processors(kernel, name, sizes)
         return kernel
     if kernel.options.allow_reassociation:
         kernel = set_options(kernel, vectorize_sums=True)
     kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
     if shape.kept:
-        return nests_in_blocks(on_groups(kernel, shape.kept), ids)
+        of = partial(_expected, kernel, sizes=sizes)
+        return nests_in_blocks(on_groups(kernel, shape.kept), ids, of)
     inner = [extent_of(kernel, iname) or _MANY for iname in shape.reduced[1:]]
     first = shape.reduced[0]
     length = max(1, _PART // prod(inner))
@@ -216,7 +222,11 @@ def beside(kernel: Kernel) -> Kernel:
 # --- neighbours are reduced
 
 
-def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
+def _expected(kernel: Kernel, iname: str, sizes: Mapping[str, int]) -> int:
+    return expected_extent(kernel.expanded, iname, likely_sizes(kernel) | dict(sizes))
+
+
+def _along(kernel: Kernel, insn_id: str, shape: Shape, sizes: Mapping[str, int]) -> Kernel:
     extents = [extent_of(kernel, iname) for iname in shape.kept]
     results = 1
     for extent in extents:
@@ -226,7 +236,8 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     length = extent_of(kernel, first)
     if results >= _MANY or (length is not None and length <= 2 * _PART and not shape.kept):
         kernel, insn_id = _value_first(_narrowed(kernel, insn_id), insn_id)
-        return in_lanes(on_groups(kernel, shape.kept), insn_id, shape.reduced)
+        count = prod(_expected(kernel, iname, sizes) for iname in shape.reduced)
+        return in_lanes(on_groups(kernel, shape.kept), insn_id, shape.reduced, expected=count)
     part = _PART
     if len(shape.reduced) > 1:
         part = 1 if length is None else -(-length // _MANY)
@@ -298,11 +309,12 @@ def _again(kernel: Kernel, inames: tuple[str, ...]) -> list[str]:
 # --- results are neighbours
 
 
-def _across(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
+def _across(kernel: Kernel, insn_id: str, shape: Shape, sizes: Mapping[str, int]) -> Kernel:
     rows, columns = shape.reduced[0], shape.kept[-1]
     width, height = extent_of(kernel, columns), extent_of(kernel, rows)
     blocks = 1 if width is None else -(-width // _BLOCK)
-    if height is not None and (height <= 2 * _ROWS or blocks >= _MANY):
+    is_low = _expected(kernel, rows, sizes) <= 2 * _ROWS
+    if is_low or (height is not None and blocks >= _MANY):
         kernel = _narrowed(kernel, insn_id)
         return _in_blocks(on_groups(kernel, shape.kept[:-1], 1), insn_id, columns, rows, _BLOCK)
     known, again = set(kernel.instructions_by_id), _again(kernel, shape.kept)

@@ -238,7 +238,7 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
     shared = [name for family in found for name in names_of(family)]
     kernel = with_time_steps(_spelled_out(kernel, shared), shared)
     kernel = with_producers(kernel, shared)
-    expected = {**likely_sizes(kernel), **sizes}
+    expected = likely_sizes(kernel) | {n: size.__index__() for n, size in sizes.items()}
     kernel = in_loops_of_their_own(in_the_same_loops(kernel, expected, alike=False))
     for family in families(kernel):
         names = names_of(family)
@@ -249,7 +249,10 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
                 _warn(kernel, _shown(family), next(why for why in whys if why))
                 continue
             is_one = len(names) == len(set(kernel.instruction(names[0]).reductions)) == 1
-            kernel = on_processors(kernel, names[0]) if is_one else together(kernel, names)
+            if is_one:
+                kernel = on_processors(kernel, names[0], expected)
+            else:
+                kernel = together(kernel, names, expected)
         except (InvalidArgument, TypeNotFound):
             raise
         except UserError as error:

@@ -133,15 +133,16 @@ def test_threads_do_not_wait_for_each_other_at_atomic_updates() -> None:
 # --- vectors of outer loops
 
 
-def recurrence(extra: str = "") -> Kernel:
+def recurrence(extra: str = "", read: str = "x[j]") -> Kernel:
     return kernel(
         ["{ [i,j]: 0<=i<n and 0<=j<m }", "{ [t]: 0<=t<steps }"],
         f"""
         for i, j
-            <> a = x[j]  {{id=a}}
+            <> c = x[j]  {{id=c}}
+            <> a = c  {{id=a, dep=c}}
             for t
                 <> s = a*a  {{id=s, dep=a}}
-                a = s - x[j]*a {extra}  {{id=next, dep=s}}
+                a = s - {read}*a {extra}  {{id=next, dep=s}}
             end
             out[i, j] = a + y[i]  {{dep=next}}
         end
@@ -152,11 +153,14 @@ def recurrence(extra: str = "") -> Kernel:
     )
 
 
-def test_iterations_that_wait_for_each_other_are_inside_of_vectors() -> None:
-    new = optimized(recurrence(), n=500, m=500, steps=50)
-    assert sorted(tags(new).values()) == ["g.0", "vec"]
+@pytest.mark.parametrize("read", ["x[j]", "c"])
+def test_iterations_that_wait_for_each_other_are_inside_of_vectors(read: str) -> None:
+    """Several vectors take turns; what is beyond the end is of no account."""
+    new = optimized(recurrence(read=read), n=500, m=500, steps=50)
+    assert sorted(tags(new).values()) == ["g.0", "ilp", "vec"]
+    assert ("pad_iname" in names(new)) == (read == "c")
     assert "vec" in str(pg.generate_code(new).source)
-    for m in (0, 1, 8, 21):
+    for m in (0, 1, 8, 21, 67):
         rng = np.random.default_rng(m)
         x, y = rng.random(m), rng.random(5)
         a = x.copy()
@@ -164,6 +168,60 @@ def test_iterations_that_wait_for_each_other_are_inside_of_vectors() -> None:
             a = a * a - x * a
         found = new(x=x, y=y, steps=6)[1][0]
         np.testing.assert_allclose(found, a[None, :] + y[:, None], rtol=1e-12)
+
+
+def test_a_short_loop_is_one_vector_at_a_time() -> None:
+    new = optimized(recurrence(), n=500, m=40, steps=50)
+    assert "ilp" not in tags(new).values()
+    x, y = np.random.default_rng(1).random(11), np.zeros(2)
+    found = new(x=x, y=y, steps=1)[1][0]
+    np.testing.assert_array_equal(found, np.stack([x * x - x * x] * 2))
+
+
+def escaping(loops: str = "i, j") -> Kernel:
+    """Return a loop with a condition inside, and a count in integers."""
+    return kernel(
+        ["{ [i,j]: 0<=i<n and 0<=j<m }", "{ [t]: 0<=t<steps }"],
+        f"""
+        for {loops}
+            <> a = x[j] + y[i]  {{id=a}}
+            <> count = 0  {{id=count}}
+            for t
+                <> near = a*a <= 4  {{id=near, dep=a}}
+                if near
+                    a = a*a + y[i]  {{id=next, dep=near}}
+                    count = count + 1  {{id=add, dep=count:near}}
+                end
+            end
+            out[i, j] = count  {{dep=add}}
+        end
+        """,
+        pg.GlobalArg("x", np.float64, "m"),
+        pg.GlobalArg("y", np.float64, "n"),
+        pg.GlobalArg("out", np.int32, "n, m"),
+        loop_priority="i, j",
+    )
+
+
+@pytest.mark.parametrize("units", [1, 2])
+def test_iterations_with_conditions_are_side_by_side(units: int) -> None:
+    limits = replace(LIMITS, compute_units=units)
+    new = pg.optimize(escaping(), limits, sizes={"n": 500, "m": 500, "steps": 50})
+    assert sorted(tags(new).values()) == ["g.0", "g.1", "l.0"]
+    for m in (0, 1, 255, 300):
+        rng = np.random.default_rng(m)
+        x, y = 4 * rng.random(m), rng.random(3)
+        a, count = x[None, :] + y[:, None], np.zeros((3, m), np.int32)
+        for _ in range(7):
+            near = a * a <= 4
+            count += near
+            a = np.where(near, a * a + y[:, None], a)
+        np.testing.assert_array_equal(new(x=x, y=y, steps=7)[1][0], count)
+
+
+def test_few_iterations_with_conditions_are_not() -> None:
+    assert "l.0" not in tags(optimized(escaping(), n=500, m=40, steps=50)).values()
+    assert "l.0" not in tags(optimized(escaping(), n=500, m=500, steps=3)).values()
 
 
 def test_calls_and_short_loops_have_no_vectors() -> None:
