@@ -19,11 +19,12 @@ from polygen.transforms.fusion.rename_iname import rename_iname
 
 def reductions_alike(plan: Plan) -> None:
     """Give reductions that work items may share in one go the same loop."""
-    for insn in plan.kernel.assignments:
+    for name in [insn.id for insn in plan.kernel.assignments]:
+        insn = plan.kernel.assignment(name)  # loops of others may have been renamed
         for new, old in _pairs(plan.kernel, insn, plan.request.sizes):
             if {old, new} <= set(plan.kernel.inames):
                 plan.take(
-                    (insn.id,),
+                    (name,),
                     f"one loop, '{new}', for the reductions over '{new}' and '{old}'",
                     "work items share them in one go",
                     partial(rename_iname, old_iname=old, new_iname=new, existing_ok=True),

@@ -23,7 +23,7 @@ from polygen.ir.kernel import Kernel
 from polygen.schedules.alignment import VECTOR, begins_with_vectors, is_whole
 from polygen.schedules.nests import Extents, loops_of_plane
 from polygen.schedules.own_loops import with_own_loops
-from polygen.schedules.parallel_loops import may_be_on_axes
+from polygen.schedules.parallel_loops import may_be_on_axes, shown_parallel
 from polygen.schedules.plan import Plan
 from polygen.transforms.copies.add_prefetch import add_prefetch
 from polygen.transforms.fusion.fuse_loops import fuse_loops
@@ -67,10 +67,11 @@ class Stencil:
 
 def stencils_in_registers(plan: Plan) -> None:
     """Give several rows of a stencil to each work item."""
+    shown = shown_parallel(plan.kernel)
     for insn in plan.kernel.assignments:
         if insn.id in plan.settled or not isinstance(insn, Assignment):
             continue
-        found = _stencil(plan, insn)
+        found = _stencil(plan, insn, shown)
         if found is None:
             continue
         columns = f" and {found.lanes} columns" if found.lanes > 1 else ""
@@ -103,7 +104,7 @@ def _marched(plan: Plan, found: Stencil) -> bool:
 # --- what is a stencil
 
 
-def _stencil(plan: Plan, insn: Assignment) -> Stencil | None:
+def _stencil(plan: Plan, insn: Assignment, shown: frozenset[str]) -> Stencil | None:
     kernel = plan.kernel
     free = loops_of_plane(kernel, insn)
     if free is None:
@@ -114,7 +115,7 @@ def _stencil(plan: Plan, insn: Assignment) -> Stencil | None:
     if order.across is not None or extents.of(order.loops[-1]) < _LONG or per_item < 2:
         return None
     around = _read_around(kernel, insn, order.loops)
-    if around is None or not all(may_be_on_axes(kernel, i) for i in free):
+    if around is None or not all(may_be_on_axes(kernel, i, shown) for i in free):
         return None
     array, spans, axes = around
     if not spans[-2]:
@@ -155,8 +156,10 @@ def _read_around(
 
 def _lanes(kernel: Kernel, insn: Assignment, array: str) -> int:
     """Return how many columns lie in a vector; 1 if vectors would not be aligned."""
-    typed = infer_types(kernel, index_type(kernel))
     names = {array, *insn.written_names}
+    if not all(begins_with_vectors(kernel, name, 2) for name in names):
+        return 1
+    typed = infer_types(kernel, index_type(kernel))
     sizes = {to_dtype(typed.array(name).dtype).itemsize for name in names}
     lanes = VECTOR // max(sizes)
     if len(sizes) != 1 or lanes < 2:

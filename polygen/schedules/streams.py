@@ -21,7 +21,7 @@ from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.schedules.alignment import VECTOR, begins_with_vectors, is_whole
 from polygen.schedules.nests import Extents, Nest, all_nests, nests_of
-from polygen.schedules.parallel_loops import may_be_on_axes
+from polygen.schedules.parallel_loops import may_be_on_axes, shown_parallel
 from polygen.schedules.plan import Plan
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.splitting.split_iname import split_iname
@@ -50,8 +50,9 @@ class Stream:
 
 def streams_at_once(plan: Plan) -> None:
     """Give several elements to each work item, where there is much to do."""
+    shown = shown_parallel(plan.kernel)
     for nest in list(all_nests(nests_of(plan.kernel))):
-        found = _stream(plan, nest)
+        found = _stream(plan, nest, shown)
         if found is None:
             continue
         how = f"{found.lanes} as a vector" if found.lanes > 1 else f"{_EACH}, {_ITEMS} apart"
@@ -63,7 +64,7 @@ def streams_at_once(plan: Plan) -> None:
         )
 
 
-def _stream(plan: Plan, nest: Nest) -> Stream | None:
+def _stream(plan: Plan, nest: Nest, shown: frozenset[str]) -> Stream | None:
     """Return what is element-wise in a nest of its own, and large; None if it is not."""
     kernel = plan.kernel
     if not plan.settled.isdisjoint(nest.ids) or not _is_element_wise(kernel, nest):
@@ -77,7 +78,7 @@ def _stream(plan: Plan, nest: Nest) -> Stream | None:
         return None
     if len(shared_uses(kernel.expanded, nest.ids)) > _READS:
         return None
-    if not all(may_be_on_axes(kernel, i) for i in nest.loops):
+    if not all(may_be_on_axes(kernel, i, shown) for i in nest.loops):
         return None
     return Stream(nest.ids, order.loops, _lanes(kernel, nest.ids, near))
 
@@ -85,6 +86,8 @@ def _stream(plan: Plan, nest: Nest) -> Stream | None:
 def _is_element_wise(kernel: Kernel, nest: Nest) -> bool:
     """Tell whether a nest of loops, on no axis, of which sizes decide the ends, reduces nothing."""
     if not nest.is_perfect or len(nest.loops) > _AXES or any(map(kernel.tags.get, nest.loops)):
+        return False
+    if not set(nest.loops) <= kernel.home_domains.keys():  # loops of a kernel that is called
         return False
     for insn in nest.instructions:
         if not isinstance(insn, Assigning) or insn.reductions:
@@ -96,7 +99,6 @@ def _is_element_wise(kernel: Kernel, nest: Nest) -> bool:
 
 def _lanes(kernel: Kernel, ids: Sequence[str], near: str) -> int:
     """Return how many elements a vector of all arrays has; 1 if they do not begin with one."""
-    typed = infer_types(kernel, index_type(kernel))
     plain = kernel.expanded
     names: set[str] = set()
     for use in shared_uses(plain, ids):
@@ -104,6 +106,9 @@ def _lanes(kernel: Kernel, ids: Sequence[str], near: str) -> int:
         if stride not in {0, 1}:
             return 1
         names |= {use.name} if stride else set()
+    if not all(begins_with_vectors(kernel, name, 2) for name in names):
+        return 1
+    typed = infer_types(kernel, index_type(kernel))
     sizes = {to_dtype(typed.array(name).dtype).itemsize for name in names}
     lanes = VECTOR // max(sizes, default=VECTOR)
     if len(sizes) != 1 or lanes == 1 or not is_whole(kernel, near, lanes):

@@ -24,7 +24,7 @@ from polygen.ir.kernel import Kernel
 from polygen.schedules.contractions import stride_along
 from polygen.schedules.nests import Extents, loops_of_plane
 from polygen.schedules.own_loops import with_own_loops
-from polygen.schedules.parallel_loops import may_be_on_axes
+from polygen.schedules.parallel_loops import may_be_on_axes, shown_parallel
 from polygen.schedules.plan import Plan
 from polygen.transforms.arrays.add_bank_padding import add_bank_padding
 from polygen.transforms.copies.precompute import precompute
@@ -64,10 +64,11 @@ class Transposition:
 
 def transposed_in_tiles(plan: Plan) -> None:
     """Read through tiles in local memory what lies across what is written."""
+    shown = shown_parallel(plan.kernel)
     for insn in plan.kernel.assignments:
         if insn.id in plan.settled or not isinstance(insn, Assignment):
             continue
-        found = _transposition(plan, insn)
+        found = _transposition(plan, insn, shown)
         if found is None:
             continue
         arrays = ", ".join(f"'{use.name}'" for use in found.turned)
@@ -79,7 +80,7 @@ def transposed_in_tiles(plan: Plan) -> None:
         )
 
 
-def _transposition(plan: Plan, insn: Assignment) -> Transposition | None:
+def _transposition(plan: Plan, insn: Assignment, shown: frozenset[str]) -> Transposition | None:
     """Return what is in the way of reading and writing rows; None if nothing is."""
     kernel = plan.kernel
     free = loops_of_plane(kernel, insn)
@@ -101,7 +102,7 @@ def _transposition(plan: Plan, insn: Assignment) -> Transposition | None:
     ]
     if not 0 < len(turned) <= _MOST_TILES:
         return None
-    if not all(may_be_on_axes(kernel, iname) for iname in free):
+    if not all(may_be_on_axes(kernel, iname, shown) for iname in free):
         return None
     others = tuple([iname for iname in order.loops if iname not in {near, across}])
     tile = _tile(kernel, turned) if min(extents.of(near), extents.of(across)) > _ACROSS else _ACROSS

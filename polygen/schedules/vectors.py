@@ -200,7 +200,7 @@ def _is_straight(kernel: Kernel, nest: Nest, inner: Nest) -> bool:
     In the loop, an element may also be one for all.
     """
     iname = nest.loops[-1]
-    home = kernel.home_domains[inner.loops[0]]
+    home = kernel.expanded.home_domains[inner.loops[0]]
     if iname in home.inames or iname in home.parameters or _has_data(kernel, home.parameters):
         return False
     uses = shared_uses(kernel.expanded, nest.ids)

@@ -14,6 +14,7 @@ from polygen.inspection.order.find_schedule import find_schedule
 from polygen.ir.kernel import Kernel
 from polygen.recipes import apply
 from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
+from polygen.schedules.parallel_loops import shown_parallel
 from polygen.schedules.plan import Plan
 
 _WORTH_IT = 1 << 20  # operations: waves begin and end with few tiles
@@ -28,7 +29,8 @@ def in_waves(plan: Plan) -> None:
         return
     extents = Extents(plan.kernel, plan.request.sizes)
     heavy = [nest for nest in nests if extents.work(nest) >= _WORTH_IT and _is_deep(nest)]
-    if not heavy:
+    shown = shown_parallel(plan.kernel)
+    if all(nest.loops[0] in shown for nest in heavy):
         return
     ids = [name for nest in heavy for name in nest.ids]
     labels = (*(f"of {size}" for size in _TILES), "none")

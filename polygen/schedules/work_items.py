@@ -14,6 +14,7 @@ from polygen.errors import UserError
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
+from polygen.schedules.parallel_loops import shown_parallel
 from polygen.schedules.plan import Plan
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.loops.memory_order import along_memory
@@ -25,7 +26,8 @@ _FEW = 64  # iterations: inside, there may be more of them
 
 def nests_to_work_items(plan: Plan) -> None:
     """Give parallel loops around what is no element-wise statement to axes."""
-    for nest in list(_candidates(plan, nests_of(plan.kernel))):
+    shown = shown_parallel(plan.kernel)
+    for nest in list(_candidates(plan, nests_of(plan.kernel), shown)):
         loops = _parallel(plan.kernel, nest.loops)
         if not loops or _is_elementwise(nest, loops):
             continue
@@ -38,16 +40,19 @@ def nests_to_work_items(plan: Plan) -> None:
         )
 
 
-def _candidates(plan: Plan, nests: Sequence[Nest]) -> Iterator[Nest]:
-    """Yield outermost nests with parallel loops that have enough iterations."""
+def _candidates(plan: Plan, nests: Sequence[Nest], shown: frozenset[str]) -> Iterator[Nest]:
+    """Yield outermost nests with parallel loops that have enough iterations.
+
+    Those that are known to be element-wise, and parallel, are left out.
+    """
     extents = Extents(plan.kernel, plan.request.sizes)
     for nest in nests:
-        if is_mapped(plan.kernel, nest):
+        if is_mapped(plan.kernel, nest) or shown.issuperset(nest.loops):
             continue
         if extents.instances(_parallel(plan.kernel, nest.loops)) >= _FEW:
             yield nest
         else:
-            yield from _candidates(plan, nest.inner)
+            yield from _candidates(plan, nest.inner, shown)
 
 
 def _parallel(kernel: Kernel, loops: Sequence[str]) -> tuple[str, ...]:

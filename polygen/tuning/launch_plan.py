@@ -105,6 +105,8 @@ def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     plain = kernel.expanded
     if any(isinstance(insn, Barrier) for insn in plain.instructions):
         return kernel
+    if _are_alike(_without_circles(list(_found_units(plain, None)))):
+        return kernel
     try:
         launches = _launches(units_of(plain, sizes))
     except NotCountable:
@@ -119,6 +121,17 @@ def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     except (CannotProve, DependencyCycle, IllegalStep, NoLoopNest):  # they share loops, say
         return kernel
     return new
+
+
+def _are_alike(units: Sequence[Unit]) -> bool:
+    """Tell whether units may share a launch, however often they are executed."""
+    groups = {unit.groups for unit in units}
+    repeats = len(groups) > 1 and any(unit.repeats for unit in units)
+    return (
+        not repeats
+        and len({unit.shape for unit in units}) <= 1
+        and len({axes[1:] for axes in groups}) <= 1
+    )
 
 
 def _queries(launch: Sequence[Unit]) -> list[str]:
@@ -164,7 +177,8 @@ def _without_circles(units: Sequence[Unit]) -> list[Unit]:
     return [joined(circle) if len(circle) > 1 else circle[0] for circle in circles.values()]
 
 
-def _found_units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]:
+def _found_units(kernel: Kernel, sizes: Mapping[str, SupportsIndex] | None) -> Iterator[Unit]:
+    """Yield what shares loops or memory; without sizes, nothing is counted."""
     found: list[tuple[set[str], list[Instruction]]] = []
     own = {
         t.name
@@ -185,11 +199,15 @@ def _found_units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator
     for _, insns in found:
         ids = tuple([insn.id for insn in insns])
         inames = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in insns))
-        count = max(points(kernel, i.within_inames | i.reduction_inames, sizes) for i in insns)
+        count = 0 if sizes is None else max(_count(kernel, insn, sizes) for insn in insns)
         before = NO_NAMES.union(*(insn.depends_on for insn in insns)).difference(ids)
         groups, items = (_shape(kernel, inames, kind) for kind in (GroupTag, LocalTag))
         repeats = any(_is_repeated(kernel, insn) for insn in insns)
         yield Unit(ids, items, groups, count, before, repeats)
+
+
+def _count(kernel: Kernel, insn: Instruction, sizes: Mapping[str, SupportsIndex]) -> int:
+    return points(kernel, insn.within_inames | insn.reduction_inames, sizes)
 
 
 def _is_repeated(kernel: Kernel, insn: Instruction) -> bool:

@@ -7,15 +7,18 @@ groups are tiles of both loops, so that what one row of items reads in part, oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from polygen.analysis.access.accesses import Reference, references
 from polygen.analysis.access.strides import Address
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.array import AddressSpace, Array, GlobalArg, TemporaryVariable
 from polygen.ir.empty import NO_NAMES
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import by_parts
 from polygen.transforms.loops.size_estimates import likely, likely_extent, likely_sizes
 
 _READ, _WRITE = 4, 8  # what an access costs that is not side by side; else 1
@@ -103,12 +106,20 @@ def _is_shared(use: Reference, kernel: Kernel) -> bool:
 
 def strides_of(kernel: Kernel, use: Reference, inames: Sequence[str]) -> dict[str, float]:
     """Return how far apart an access is along each loop that it depends on."""
-    address = Address(kernel.array(use.name), use.index, (*inames, *kernel.parameters))
+    array, parameters = kernel.array(use.name), kernel.parameters
     mentioned = NO_NAMES.union(*map(walk.free_variables, use.index))
+    around = tuple([iname for iname in inames if iname in mentioned])
+    parts = (strides_of, array, use.index, around, parameters)
+    strides = by_parts(kernel, parts, partial(_strides, array, use.index, around, parameters))
     found: dict[str, float] = {}
-    for iname in inames:
-        if iname in mentioned:
-            stride = address.stride_in_runs(iname)
-            known = None if stride is None else abs(likely(stride, likely_sizes(kernel)))
-            found[iname] = float("inf") if known is None else known
+    for iname, stride in zip(around, strides, strict=True):
+        known = None if stride is None else abs(likely(stride, likely_sizes(kernel)))
+        found[iname] = float("inf") if known is None else known
     return found
+
+
+def _strides(
+    array: Array, index: tuple[Expression, ...], inames: tuple[str, ...], parameters: Iterable[str]
+) -> list[Expression | None]:
+    address = Address(array, index, (*inames, *parameters))
+    return [address.stride_in_runs(iname) for iname in inames]

@@ -222,6 +222,8 @@ def _alike(one: Instruction, two: Instruction) -> Iterator[list[tuple[str, str]]
     for read, other in product(references(one), references(two)):
         if read.name != other.name or read.is_write or other.is_write:
             continue
+        if len(read.index) != len(other.index):  # one of them is the whole array
+            continue
         places = zip(read.index, other.index, strict=True)
         variables = [(ex.name_of(a), ex.name_of(b)) for a, b in places if _are_names(a, b)]
         pairs = [(a, b) for a, b in variables if a in around and b in two.within_inames]

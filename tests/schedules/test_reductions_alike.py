@@ -33,6 +33,19 @@ def test_two_sums_in_one_go(n: int) -> None:
     np.testing.assert_allclose(y, 2 * a.sum(1) - b.max(1), rtol=1e-12)
 
 
+def test_loops_that_two_statements_share() -> None:
+    """Where the first statement's loops become one, the second one has that loop, too."""
+    knl = optimized(
+        "{ [i,j,k]: 0<=i,j,k<n }",
+        "y[i] = sum(j, a[i,j]) + sum(k, b[i,k])\nz[i] = sum(j, a[j,i]) + sum(k, b[k,i])",
+    )
+    assert [step.name for step in knl.history].count("rename_iname") == 1
+    a, b = np.random.default_rng(1).random((2, 9, 9))
+    _, (y, z) = knl.copy(target=None).executor("c")(a=a, b=b)
+    np.testing.assert_allclose(y, (a + b).sum(1), rtol=1e-12)
+    np.testing.assert_allclose(z, (a + b).sum(0), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "domain", ["{ [i,j,k]: 0<=i,j<n and 0<=k<m }", "{ [i,j,k]: 0<=i,j<n and 1<=k<=n }"]
 )

@@ -7,6 +7,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.tags import UnrollTag, VectorTag
+from tests.language.called_kernels import ROWS
 from tests.schedules.test_products import LIMITS, kernel
 
 LINE = "{ [i]: 0<=i<n }"
@@ -39,6 +40,15 @@ def test_vectors_where_memory_has_some(alignment: int, whole: bool, is_vector: b
     knl = pg.assume(knl, "n mod 4 = 0") if whole else knl
     fast = pg.optimize(knl, LIMITS, sizes=MANY)
     assert (VectorTag() in fast.tags.values()) == is_vector
+
+
+def test_loops_of_a_kernel_that_is_called() -> None:
+    """They are no loops of this kernel: it is left as it is."""
+    knl = pg.add_dtypes(ROWS.copy(target="opencl"), {"a": "float64"})
+    fast = pg.optimize(knl, LIMITS, sizes=MANY)
+    for n in (1, 5, 33):
+        a = np.random.default_rng(n).random((n, n))
+        np.testing.assert_array_equal(fast(a=a)[1][0], a.T * np.arange(n)[:, None])
 
 
 @pytest.mark.parametrize(

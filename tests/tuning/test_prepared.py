@@ -85,3 +85,25 @@ def test_a_number_does_not_take_the_place_of_an_iname_where_types_would_change(
     x = np.arange(206, 256, dtype=np.uint8)
     _, (s,) = pg.optimize_reductions(knl, H200).executor("c")(x=x, s=np.zeros(4, dtype))
     assert s[3] == (3 + 255 if "+" in text else 3 * 255)
+
+
+def test_verbatim_c_that_names_a_whole_array() -> None:
+    """It has no subscripts to compare with those of the sums."""
+    knl = pg.make_kernel(
+        "{ [i,p,r]: 0<=i,p,r<n }",
+        """
+        for i
+            ... code(k=i) "q[k] = 2*o[k];" reads(o) writes(q)  {id=c}
+        end
+        y[p] = max(r, o[r])  {id=y, dep=c}
+        """,
+        [pg.GlobalArg("o, q", "float64", "n"), "..."],
+        target="c",
+        assumptions="n >= 1",
+    )
+    fast = pg.optimize(knl.copy(target="cuda"), H200, sizes={"n": 1000})
+    assert fast.history
+    o = np.random.default_rng(1).random(7)
+    _, (q, y) = fast.copy(target=None).executor("c")(o=o)
+    np.testing.assert_array_equal(q, 2 * o)
+    np.testing.assert_array_equal(y, np.full(7, o.max()))
