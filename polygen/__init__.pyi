@@ -59,6 +59,8 @@ from polygen.inspection.order.find_rules_matching import find_rules_matching as 
 from polygen.inspection.order.find_schedule import find_schedule as find_schedule
 from polygen.inspection.order.legal_steps import Verdict as Verdict
 from polygen.inspection.order.legal_steps import is_legal as is_legal
+from polygen.inspection.order.parallel_conditions import ParallelConditions as ParallelConditions
+from polygen.inspection.order.parallel_conditions import parallel_conditions as parallel_conditions
 from polygen.inspection.order.parallelism import ParallelInames as ParallelInames
 from polygen.inspection.order.parallelism import Parallelism as Parallelism
 from polygen.inspection.order.parallelism import parallel_inames as parallel_inames
@@ -312,6 +314,7 @@ __all__ = [
     "NoOp",
     "Obligation",
     "Op",
+    "ParallelConditions",
     "ParallelInames",
     "Parallelism",
     "PolygenError",
@@ -421,6 +424,7 @@ __all__ = [
     "pack_product",
     "pad_iname",
     "pairwise_sums",
+    "parallel_conditions",
     "parallel_inames",
     "parallelize_reduction",
     "parse_kernel",
