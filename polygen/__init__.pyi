@@ -120,6 +120,9 @@ from polygen.schedules.explain import Explanation as Explanation
 from polygen.schedules.explain import explain as explain
 from polygen.schedules.optimize import optimize as optimize
 from polygen.schedules.propose import propose as propose
+from polygen.schedules.variants import Variant as Variant
+from polygen.schedules.variants import Variants as Variants
+from polygen.schedules.variants import variants as variants
 from polygen.source import SourceLocation as SourceLocation
 from polygen.transformation import transformation as transformation
 from polygen.transforms.arrays.add_bank_padding import add_bank_padding as add_bank_padding
@@ -334,6 +337,8 @@ __all__ = [
     "TranslationUnit",
     "UserError",
     "ValueArg",
+    "Variant",
+    "Variants",
     "Verdict",
     "add_bank_padding",
     "add_barrier",
@@ -493,6 +498,7 @@ __all__ = [
     "unroll_and_jam",
     "unroll_reduction",
     "untag_inames",
+    "variants",
     "wavefront",
     "without_proofs",
 ]

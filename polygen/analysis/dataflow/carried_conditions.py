@@ -80,9 +80,16 @@ class LoopConditions:
         return self.with_old_values & ~self.parallel
 
     @property
-    def overwritten(self) -> tuple[str, ...]:
-        """The arrays that it reads before it writes them."""
-        return tuple(dict.fromkeys(c.dependence.array for c in self.carried if _is_anti(c)))
+    def overwritten(self) -> Mapping[str, tuple[str, ...]]:
+        """The arrays of which later iterations overwrite what earlier ones read, with the readers.
+
+        These are ids of instructions.
+        """
+        found: dict[str, dict[str, None]] = {}
+        for c in self.carried:
+            if _is_anti(c):
+                found.setdefault(c.dependence.array, {})[c.dependence.source] = None
+        return {array: tuple(readers) for array, readers in found.items()}
 
 
 @per_kernel

@@ -197,7 +197,7 @@ def test_closed_forms() -> None:
     row = carried_conditions(CASES["shift by k"].kernel())["i"]
     assert str(row.parallel) == "k + n <= 0 or n <= k or k == 0"
     assert str(row.only_with_old_values) == "k + n >= 1 and k <= -1"
-    assert row.overwritten == ("a",)
+    assert row.overwritten == {"a": ("insn",)}
     assert [(c.dependence.kind, c.distance, str(c.when)) for c in row.carried] == [
         ("flow", ("k",), "k >= 1 and k < n"),
         ("anti", ("-k",), "k + n >= 1 and k <= -1"),
