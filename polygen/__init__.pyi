@@ -243,6 +243,7 @@ from polygen.transforms.parallel_reductions.split_scan import split_scan as spli
 from polygen.transforms.reductions.coalesce_reduction import (
     coalesce_reduction as coalesce_reduction,
 )
+from polygen.transforms.reductions.collect_reduction import collect_reduction as collect_reduction
 from polygen.transforms.reductions.fuse_epilogue import fuse_epilogue as fuse_epilogue
 from polygen.transforms.reductions.fuse_reductions import fuse_reductions as fuse_reductions
 from polygen.transforms.reductions.narrow_sum import narrow_sum as narrow_sum
@@ -367,6 +368,7 @@ __all__ = [
     "chunk_iname",
     "coalesce_reduction",
     "collect_common_factors",
+    "collect_reduction",
     "concatenate_arrays",
     "default_target",
     "dependences",

@@ -41,9 +41,9 @@ OPERATIONS: Mapping[str, str] = {
     "minimum": "min",
     "max": "max",
     "maximum": "max",
-    "&": "bitwise_and",
-    "|": "bitwise_or",
-    "^": "bitwise_xor",
+    "&": "bit_and",
+    "|": "bit_or",
+    "^": "bit_xor",
     "and": "all",
     "or": "any",
 }
