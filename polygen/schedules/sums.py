@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 from polygen.errors import NotAProduct, UserError
 from polygen.ir.kernel import Kernel
@@ -11,6 +12,7 @@ from polygen.schedules.nests import Extents, weight_of
 from polygen.schedules.plan import Plan
 from polygen.schedules.scans import scanned
 from polygen.transforms.kernels.set_options import set_options
+from polygen.tuning.blocked_sums import extent_of
 from polygen.tuning.optimize_reductions import shared_by_threads
 from polygen.tuning.order_sums import order_sums
 from polygen.tuning.pack_product import pack_product
@@ -23,6 +25,7 @@ _SHARINGS = "threads and vectors", "in the order of memory", "as they are"
 _SHARED = "reductions in threads and vectors"
 _WORTH_IT = 100_000  # operations: fewer, and waking threads takes as long
 _LONG = 64  # values: fewer are added up as fast one by one
+_FEW = 16  # values: compilers write out that many iterations of a loop
 _PACKED = "tiles in registers, of packed operands"
 
 
@@ -59,7 +62,8 @@ def sums_shared(plan: Plan) -> None:
     request = plan.request
     reducing = _reducing(plan.kernel)
     updating = [insn.id for insn in scattering(plan.kernel)] if request.units > 1 else []
-    ids = [*reducing, *updating]
+    few = [name for name in reducing if _has_few_values(plan.kernel, name)]
+    ids = [name for name in [*reducing, *updating] if name not in few]
     work = _operations(plan, ids)
     if ids and work < _WORTH_IT:
         plan.leave(ids, _SHARED, f"there are {work} operations alone")
@@ -67,10 +71,21 @@ def sums_shared(plan: Plan) -> None:
         picked = plan.pick(f"sums of {', '.join(ids)}", _SHARINGS, work)
         if picked == 0:
             why = "along what lies side by side in memory"
-            plan.take(ids, _SHARED, why, lambda knl: shared_by_threads(knl, request.sizes))
+            plan.take(ids, _SHARED, why, lambda knl: shared_by_threads(knl, request.sizes, few))
         elif picked == 1:
             plan.take(reducing, _SHARINGS[1], "it was faster", order_sums)
     _in_several_variables(plan)
+
+
+def _has_few_values(kernel: Kernel, name: str) -> bool:
+    """Tell whether a reduction has so few values that compilers write out all of them.
+
+    Then the loop around it is the innermost one, of which they make vectors.
+    """
+    insn = kernel.expanded.instruction(name)
+    lengths = [extent_of(kernel.expanded, iname) for iname in insn.reduction_inames]
+    known = [length for length in lengths if length is not None]
+    return len(known) == len(lengths) and prod(known) <= _FEW
 
 
 def _operations(plan: Plan, ids: Sequence[str]) -> int:
