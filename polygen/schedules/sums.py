@@ -8,6 +8,7 @@ from math import prod
 
 from polygen.errors import NotAProduct, UserError
 from polygen.ir.kernel import Kernel
+from polygen.schedules.gathered_factors import with_gathered_factors
 from polygen.schedules.nests import Extents, weight_of
 from polygen.schedules.plan import Plan
 from polygen.schedules.scans import scanned
@@ -38,12 +39,13 @@ def products_packed(plan: Plan) -> None:
         if count < _LARGE:
             continue
         try:
-            packed = pack_product(plan.kernel, name)
+            gathered = with_gathered_factors(plan.kernel, name)
+            packed = pack_product(gathered, name)
             picked = plan.pick(f"product '{name}'", _PACKINGS, count)
             if picked == len(_PACKINGS) - 1:
                 continue
             if picked:
-                packed = pack_product(plan.kernel, name, vector_bytes=_VECTORS[picked])
+                packed = pack_product(gathered, name, vector_bytes=_VECTORS[picked])
         except NotAProduct:
             continue
         except UserError as error:
