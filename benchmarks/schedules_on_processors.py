@@ -7,9 +7,9 @@ Each kernel in three forms: plain, as a user writes it first; by hand, with the 
 benchmark or the example has; chosen, the plain one after `polygen.optimize`, which is told the
 sizes.  Results of the first calls are compared with each other and with NumPy's.  Then the forms
 take turns, on the same arrays (where these lie changes times by half), and the least time of each
-counts.  A plain form that takes a second is called once.  The last lines have the geometric mean of how fast
-the chosen form is in terms of the others, and what is slow.  `cpu_kernels` compares with other
-libraries.
+counts.  A plain form that takes a second is called once.  The last lines have the geometric mean
+of how fast the chosen form is in terms of the others, and what is slow.  `cpu_kernels` compares
+with other libraries.
 """
 
 from __future__ import annotations

@@ -39,13 +39,12 @@ def products_packed(plan: Plan) -> None:
         if count < _LARGE:
             continue
         try:
-            gathered = with_gathered_factors(plan.kernel, name)
-            packed = pack_product(gathered, name)
+            packed = _packed(plan.kernel, name)
             picked = plan.pick(f"product '{name}'", _PACKINGS, count)
             if picked == len(_PACKINGS) - 1:
                 continue
             if picked:
-                packed = pack_product(gathered, name, vector_bytes=_VECTORS[picked])
+                packed = _packed(plan.kernel, name, _VECTORS[picked])
         except NotAProduct:
             continue
         except UserError as error:
@@ -53,6 +52,17 @@ def products_packed(plan: Plan) -> None:
             continue
         why = f"each element is used again: {count:.2g} products"
         plan.take([name], _PACKED, why, partial(_instead, packed))
+
+
+def _packed(kernel: Kernel, name: str, vector_bytes: int | None = None) -> Kernel:
+    """Return the kernel with a product of packed operands, gathered first if that is legal."""
+    gathered = with_gathered_factors(kernel, name)
+    try:
+        return pack_product(gathered, name, vector_bytes=vector_bytes)
+    except UserError:
+        if gathered is kernel:
+            raise
+    return pack_product(kernel, name, vector_bytes=vector_bytes)
 
 
 def _instead(packed: Kernel, _: Kernel) -> Kernel:
