@@ -7,7 +7,7 @@ Each kernel in three forms: plain, as a user writes it first; by hand, with the 
 benchmark or the example has; chosen, the plain one after `polygen.optimize`, which is told the
 sizes.  Results of the first calls are compared with each other and with NumPy's.  Then the forms
 take turns, on the same arrays (where these lie changes times by half), and the least time of each
-counts.  A plain form that takes a second is called once.  The last lines have the geometric mean
+counts.  A plain form that takes a second is called twice.  The last lines have the geometric mean
 of how fast the chosen form is in terms of the others, and what is slow.  `cpu_kernels` compares
 with other libraries.
 """
@@ -197,10 +197,11 @@ def measured(name: str, case: Case) -> dict[str, float]:
     for form, run in made.items():
         for key, value in first.items():
             given[key][...] = value
+        run()  # compiles
+        found[form] = [np.array(given[key]) for key in case.results]
         start = time.perf_counter()
         run()
         times[form].append(time.perf_counter() - start)
-        found[form] = [np.array(given[key]) for key in case.results]
     compare(name, found)
     turns = [form for form in FORMS if form != "plain" or times[form][0] < LONG]
     until = time.perf_counter() + SECONDS
