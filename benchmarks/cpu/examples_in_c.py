@@ -21,7 +21,10 @@ from examples import (
     bisection,
     conjugate_gradients,
     coulomb_potential,
+    demo,
+    double_buffered_product,
     ell_product,
+    fast_product,
     fft_stages,
     finite_elements,
     gauss_seidel,
@@ -31,11 +34,15 @@ from examples import (
     mandelbrot,
     n_body,
     packed_product,
+    prefetched_product,
+    register_stencils,
     saxpy,
     scan,
+    sgemm,
     softmax,
     sparse_product,
     stencils,
+    tiled_product,
     time_tiles,
     transpose_then_double,
     unsharp_mask,
@@ -125,9 +132,76 @@ def _lifted(d: Data) -> Any:
     return (np.repeat(d["scale"], d["lift"].shape[0] // 4, axis=1) * jump) @ d["lift"]
 
 
-def _products(rng: np.random.Generator, size: int) -> Data:
-    a, b = rng.random((2, (1 << 21) // size**2, size, size), np.float32)
+def _products(rng: np.random.Generator, size: int, dtype: Any = np.float32) -> Data:
+    a, b = rng.random((2, (1 << 21) // size**2, size, size), dtype)
     return {"a": a, "b": b, "c": np.zeros_like(a)}
+
+
+def _batched(size: int, dtype: Any = np.float32) -> Example:
+    name = np.dtype(dtype).name
+    return Example(
+        lambda: batched_products.make_products(size, name),
+        lambda: batched_products.in_groups(size, name),
+        lambda rng: _products(rng, size, dtype),
+        "c",
+        lambda d: d["a"] @ d["b"],
+    )
+
+
+def _elements(order: int) -> dict[str, Example]:
+    """Return the two kernels of finite elements of an order."""
+    deep = {3: 20, 4: 35, 6: 28}[order]
+    return {
+        f"volume, {order}": Example(
+            lambda: finite_elements.make_volume(order),
+            lambda: finite_elements.volume_in_tiles(order, 8, deep, ahead=False),
+            lambda rng: _volume(rng, order),
+            "gradient",
+            _gradient,
+        ),
+        f"surface, {order}": Example(
+            lambda: finite_elements.make_surface(order),
+            lambda: finite_elements.surface_in_tiles(
+                order, 8, {3: 20, 4: 30, 6: 28}[order], ahead=False
+            ),
+            lambda rng: _surface(rng, order),
+            "change",
+            _lifted,
+        ),
+    }
+
+
+def _abc(rng: np.random.Generator, n: int = 512) -> Data:
+    a, b = rng.random((2, n, n), np.float32)
+    return {"a": a, "b": b, "c": np.zeros_like(a)}
+
+
+def _sgemm(rng: np.random.Generator) -> Data:
+    return {**_abc(rng), "alpha": np.float32(1.5), "beta": np.float32(0.0)}
+
+
+def _product(make: Callable[[], pg.Kernel], by_hand: Callable[[], pg.Kernel]) -> Example:
+    return Example(make, by_hand, _abc, "c", lambda d: d["a"] @ d["b"])
+
+
+def _small_tiles() -> pg.Kernel:
+    tiles = fast_product.Shape(rows=32, columns=64, depth=8, items=(4, 4, 2), ahead=False)
+    return fast_product.padded_recipe("float32", tiles)
+
+
+def _rimmed(rng: np.random.Generator, *shape: int) -> Data:
+    *others, m = shape
+    a = rng.random((*(n + 2 for n in others), m + 8), np.float32)
+    return {"a": a, "out": np.zeros(shape, np.float32)}
+
+
+def _weighed(rng: np.random.Generator) -> Data:
+    return {**_rimmed(rng, 96, 128, 256), "w": np.array([0.5, 0.1, 0.02, 0.01], np.float32)}
+
+
+def _heated(rng: np.random.Generator, n: int = 1500) -> Data:
+    u = rng.random((n + 2, n + 2), np.float32)
+    return {"u": u, "rate": np.float32(0.1), "out": np.zeros((n, n), np.float32)}
 
 
 def _square(rng: np.random.Generator, n: int = 2048) -> Data:
@@ -297,23 +371,45 @@ EXAMPLES: dict[str, Example] = {
     "ell_product": Example(
         ell_product.make_product, ell_product.on_the_grid, _ell, "y", _ell_product
     ),
+    "double_buffered_product": _product(
+        double_buffered_product.make_product,
+        lambda: double_buffered_product.prefetched(
+            double_buffered_product.in_tiles(double_buffered_product.make_product())
+        ),
+    ),
+    "prefetched_product": _product(prefetched_product.make_product, prefetched_product.prefetched),
+    "tiled_product": _product(tiled_product.make_product, tiled_product.in_loops),
+    "fast_product": _product(fast_product.make_product, _small_tiles),
+    "sgemm": Example(
+        sgemm.make_sgemm, sgemm.typed, _sgemm, "c", lambda d: d["alpha"] * (d["a"] @ d["b"])
+    ),
+    "diffusion": Example(
+        demo.make_diffusion,
+        lambda: demo.for_a_cpu(demo.make_diffusion()),
+        _heated,
+        "out",
+        lambda d: demo.in_numpy(d["u"], d["rate"]),
+    ),
+    "registers, plate": Example(
+        register_stencils.make_plate,
+        register_stencils.plate,
+        lambda rng: _rimmed(rng, 1024, 2048),
+        "out",
+    ),
+    "registers, block": Example(
+        register_stencils.make_block,
+        register_stencils.block,
+        _weighed,
+        "out",
+    ),
     "packed_product": Example(
         _plain_product, partial(_packed, np.float32), _two, "out", lambda d: d["a"] @ d["b"]
     ),
-    "batched_products, 8": Example(
-        lambda: batched_products.make_products(8, "float32"),
-        lambda: batched_products.in_groups(8, "float32"),
-        lambda rng: _products(rng, 8),
-        "c",
-        lambda d: d["a"] @ d["b"],
-    ),
-    "batched_products, 32": Example(
-        lambda: batched_products.make_products(32, "float32"),
-        lambda: batched_products.in_groups(32, "float32"),
-        lambda rng: _products(rng, 32),
-        "c",
-        lambda d: d["a"] @ d["b"],
-    ),
+    "batched_products, 4": _batched(4),
+    "batched_products, 8": _batched(8),
+    "batched_products, 16": _batched(16),
+    "batched_products, 32": _batched(32),
+    "batched_products, 8, float64": _batched(8, np.float64),
     "coulomb_potential": Example(
         coulomb_potential.make_potential,
         coulomb_potential.prefetched,
@@ -321,20 +417,9 @@ EXAMPLES: dict[str, Example] = {
         "potential",
         lambda d: coulomb_potential.expected(d["point"], d["source"]),
     ),
-    "volume": Example(
-        lambda: finite_elements.make_volume(4),
-        lambda: finite_elements.volume_in_tiles(4, 8, 35, ahead=False),
-        _volume,
-        "gradient",
-        _gradient,
-    ),
-    "surface": Example(
-        lambda: finite_elements.make_surface(4),
-        lambda: finite_elements.surface_in_tiles(4, 8, 30, ahead=False),
-        _surface,
-        "change",
-        _lifted,
-    ),
+    **_elements(3),
+    **_elements(4),
+    **_elements(6),
     "n_body": Example(
         n_body.make_forces,
         n_body.prefetched,

@@ -13,9 +13,11 @@ from polygen.schedules.fused_nests import nests_fused
 from polygen.schedules.loop_orders import in_memory_order
 from polygen.schedules.plan import Plan
 from polygen.schedules.recomputed_arrays import arrays_recomputed
+from polygen.schedules.rows_at_once import in_several_rows
 from polygen.schedules.scans import scans_in_parts
 from polygen.schedules.sums import products_packed, sums_shared
 from polygen.schedules.threads import on_threads
+from polygen.schedules.time_tiles import in_time_tiles
 from polygen.schedules.vectors import in_vectors
 from polygen.schedules.waves import in_waves
 
@@ -30,7 +32,9 @@ STAGES: tuple[Stage, ...] = (
     products_packed,  # large products of matrices: tiles in registers, panels packed
     sums_shared,  # other reductions: threads and vectors, in the order of memory
     in_memory_order,  # element-wise nests: the innermost loop walks through memory
+    in_time_tiles,  # steps that move more than caches hold: several of them on some rows
     rows_in_tiles,  # those that walk along rows and columns: tiles, whose lines stay in a cache
+    in_several_rows,  # stencils whose rows are long: several rows of results at once
     in_vectors,  # outer loops, where iterations of the innermost one wait for each other
     scans_in_parts,  # long scans, if there are threads for their parts
     on_threads,  # the outermost parallel loop of each nest, if it has work for threads

@@ -9,7 +9,7 @@ from typing import SupportsIndex, TypeAlias
 
 from polygen.errors import InvalidArgument, NoDevice, UserError
 from polygen.inspection.devices.limits import Limits
-from polygen.inspection.devices.measured_device import threads_of_processor
+from polygen.inspection.devices.measured_device import caches_of_processor, threads_of_processor
 from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
 from polygen.ir.target_facts import facts_of
@@ -117,9 +117,14 @@ def request_for(
     on_grid = facts_of(kernel.target).has_grid
     given = {name: size.__index__() for name, size in sizes.items()}
     if limits is None:
-        limits = _of_grid() if on_grid else Limits(2e10, 3e10, threads_of_processor())
+        limits = _of_grid() if on_grid else _of_processor()
     units = limits.compute_units or (threads_of_processor() if not on_grid else 1)
     return Request(limits, units, likely_sizes(kernel) | given, on_grid, tune)
+
+
+def _of_processor() -> Limits:
+    near, shared = caches_of_processor()
+    return Limits(2e10, 3e10, threads_of_processor(), local_bytes=near, cache_bytes=shared)
 
 
 def _of_grid() -> Limits:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 from polygen.errors import NotAProduct, UserError
 from polygen.ir.kernel import Kernel
+from polygen.schedules.gathered_factors import with_gathered_factors
 from polygen.schedules.nests import Extents, weight_of
 from polygen.schedules.plan import Plan
 from polygen.schedules.scans import scanned
 from polygen.transforms.kernels.set_options import set_options
+from polygen.tuning.blocked_sums import extent_of
 from polygen.tuning.optimize_reductions import shared_by_threads
 from polygen.tuning.order_sums import order_sums
 from polygen.tuning.pack_product import pack_product
@@ -23,6 +26,7 @@ _SHARINGS = "threads and vectors", "in the order of memory", "as they are"
 _SHARED = "reductions in threads and vectors"
 _WORTH_IT = 100_000  # operations: fewer, and waking threads takes as long
 _LONG = 64  # values: fewer are added up as fast one by one
+_FEW = 16  # values: compilers write out that many iterations of a loop
 _PACKED = "tiles in registers, of packed operands"
 
 
@@ -35,12 +39,12 @@ def products_packed(plan: Plan) -> None:
         if count < _LARGE:
             continue
         try:
-            packed = pack_product(plan.kernel, name)
+            packed = _packed(plan.kernel, name)
             picked = plan.pick(f"product '{name}'", _PACKINGS, count)
             if picked == len(_PACKINGS) - 1:
                 continue
             if picked:
-                packed = pack_product(plan.kernel, name, vector_bytes=_VECTORS[picked])
+                packed = _packed(plan.kernel, name, _VECTORS[picked])
         except NotAProduct:
             continue
         except UserError as error:
@@ -48,6 +52,17 @@ def products_packed(plan: Plan) -> None:
             continue
         why = f"each element is used again: {count:.2g} products"
         plan.take([name], _PACKED, why, partial(_instead, packed))
+
+
+def _packed(kernel: Kernel, name: str, vector_bytes: int | None = None) -> Kernel:
+    """Return the kernel with a product of packed operands, gathered first if that is legal."""
+    gathered = with_gathered_factors(kernel, name)
+    try:
+        return pack_product(gathered, name, vector_bytes=vector_bytes)
+    except UserError:
+        if gathered is kernel:
+            raise
+    return pack_product(kernel, name, vector_bytes=vector_bytes)
 
 
 def _instead(packed: Kernel, _: Kernel) -> Kernel:
@@ -59,7 +74,8 @@ def sums_shared(plan: Plan) -> None:
     request = plan.request
     reducing = _reducing(plan.kernel)
     updating = [insn.id for insn in scattering(plan.kernel)] if request.units > 1 else []
-    ids = [*reducing, *updating]
+    few = [name for name in reducing if _has_few_values(plan.kernel, name)]
+    ids = [name for name in [*reducing, *updating] if name not in few]
     work = _operations(plan, ids)
     if ids and work < _WORTH_IT:
         plan.leave(ids, _SHARED, f"there are {work} operations alone")
@@ -67,10 +83,21 @@ def sums_shared(plan: Plan) -> None:
         picked = plan.pick(f"sums of {', '.join(ids)}", _SHARINGS, work)
         if picked == 0:
             why = "along what lies side by side in memory"
-            plan.take(ids, _SHARED, why, lambda knl: shared_by_threads(knl, request.sizes))
+            plan.take(ids, _SHARED, why, lambda knl: shared_by_threads(knl, request.sizes, few))
         elif picked == 1:
             plan.take(reducing, _SHARINGS[1], "it was faster", order_sums)
     _in_several_variables(plan)
+
+
+def _has_few_values(kernel: Kernel, name: str) -> bool:
+    """Tell whether a reduction has so few values that compilers write out all of them.
+
+    Then the loop around it is the innermost one, of which they make vectors.
+    """
+    insn = kernel.expanded.instruction(name)
+    lengths = [extent_of(kernel.expanded, iname) for iname in insn.reduction_inames]
+    known = [length for length in lengths if length is not None]
+    return len(known) == len(lengths) and prod(known) <= _FEW
 
 
 def _operations(plan: Plan, ids: Sequence[str]) -> int:

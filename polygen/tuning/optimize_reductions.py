@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import SupportsIndex, TypeAlias
@@ -225,14 +225,24 @@ def _scattered(
     return kernel
 
 
-def shared_by_threads(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
-    """Let threads of a processor share reductions and updates; warn where that cannot be."""
-    return _scattered(_on_processors(kernel, sizes), sizes, on_threads)
+def shared_by_threads(
+    kernel: Kernel, sizes: Mapping[str, SupportsIndex], left: Collection[str] = ()
+) -> Kernel:
+    """Let threads of a processor share reductions and updates; warn where that cannot be.
+
+    Parameters:
+        kernel: the kernel; the types of its inputs are known.
+        sizes: what to expect of sizes that are not numbers.
+        left: ids of instructions whose reductions stay as they are.
+    """
+    return _scattered(_on_processors(kernel, sizes, left), sizes, on_threads)
 
 
-def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
+def _on_processors(
+    kernel: Kernel, sizes: Mapping[str, SupportsIndex], left: Collection[str] = ()
+) -> Kernel:
     """Let threads and vectors share reductions; warn where that cannot be."""
-    found = families(kernel)
+    found = [family for family in families(kernel) if not set(left) >= {*names_of(family)}]
     if not found:
         return kernel
     shared = [name for family in found for name in names_of(family)]
@@ -242,6 +252,8 @@ def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel
     kernel = in_loops_of_their_own(in_the_same_loops(kernel, expected, alike=False))
     for family in families(kernel):
         names = names_of(family)
+        if set(left) >= {*names}:
+            continue
         try:
             _check_free(kernel, family)
             whys = [why_as_it_is(kernel, kernel.instruction(name)) for name in names]

@@ -19,6 +19,7 @@ _LEAST_COPIED, _MOST_COPIED = 2**28, 2**30  # bytes: past caches, and not too lo
 _PAST = 8  # how many times a cache
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
+_NEAR_BYTES, _SHARED_BYTES = 2**19, 2**25  # of caches, where the system does not say
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -112,17 +113,20 @@ def _cores_of(thread: int) -> set[int]:
         return set()
 
 
-def _processor(_queue: Queue | None) -> MeasuredDevice:
-    threads = threads_of_processor()
+def caches_of_processor() -> tuple[int, int]:
+    """Return how many bytes the second-level cache of a core holds, and the largest cache."""
     caches = [_bytes(path.read_text()) for path in _CACHES.glob("index*/size")]
     near = _CACHES / "index2" / "size"  # 0 and 1 are the first level's, of data and instructions
-    stated = Limits(
-        1.0,
-        1.0,
-        threads,
-        local_bytes=_bytes(near.read_text()) if near.exists() else 2**19,
-        cache_bytes=max(caches, default=2**25),
+    return (
+        _bytes(near.read_text()) if near.exists() else _NEAR_BYTES,
+        max(caches, default=_SHARED_BYTES),
     )
+
+
+def _processor(_queue: Queue | None) -> MeasuredDevice:
+    threads = threads_of_processor()
+    near, shared = caches_of_processor()
+    stated = Limits(1.0, 1.0, threads, local_bytes=near, cache_bytes=shared)
     identity = "\n".join(("c", find_compiler().identity, str(stated)))
     return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, memory_of_process()))
 
