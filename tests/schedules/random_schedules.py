@@ -55,7 +55,7 @@ def check_schedules(seeds: range, target: str, patch: pytest.MonkeyPatch, *, run
     cases = plain_cases(seeds, target)
     new = [scheduled(case, target) for case in cases]
     pairs = list(zip(cases, new, strict=True))
-    assert sum(a.changed.history != b.changed.history for a, b in pairs) > len(pairs) // 2
+    assert sum(a.changed.history != b.changed.history for a, b in pairs) >= len(pairs) // 2
     wrong = list(refused(pairs, target))
     assert not wrong, "\n".join(wrong)
     if run:
