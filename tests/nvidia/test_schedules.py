@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.nvidia.host_driver import HostDriver
-from tests.schedules.random_schedules import check_schedules
+from tests.schedules.random_schedules import check_programs, check_schedules
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::polygen.errors.{name}")
@@ -39,4 +39,10 @@ def test_code(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_results(host: HostDriver, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     check_schedules(seeds, "cuda", monkeypatch, run=True)
+    assert host.compiled == 1
+
+
+@pytest.mark.parametrize("seeds", deep(2_000, 2_400, 20))
+def test_programs(host: HostDriver, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_programs(seeds, "cuda", monkeypatch)
     assert host.compiled == 1
