@@ -14,6 +14,7 @@ from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
 from polygen.ir.target_facts import facts_of
 from polygen.pipeline import generate_code
+from polygen.proof import without_suggestions
 from polygen.recipes import replay
 from polygen.runtime.devices import default_target
 from polygen.schedules import grids, processors
@@ -55,34 +56,42 @@ def _planned(typed: Kernel, request: Request) -> Plan:
     """Return the plan after all stages, for a kernel whose inputs have types."""
     plan = Plan(typed, request)
     stages: Sequence[Stage] = grids.STAGES if request.on_grid else processors.STAGES
-    while stages:
-        stages = _carried_out(plan, stages)
+    looked = _Looked()
+    with without_suggestions():
+        while stages:
+            stages = _carried_out(plan, stages, looked)
     return plan
 
 
-def _carried_out(plan: Plan, stages: Sequence[Stage]) -> Sequence[Stage]:
+def _carried_out(plan: Plan, stages: Sequence[Stage], looked: _Looked) -> Sequence[Stage]:
     """Carry out stages up to the first one that leaves no code; return those after it.
 
     Code is generated once, if all goes well: that takes longer than to choose.  Else the stage is
     found by bisection, and undone.
+
+    Parameters:
+        plan: the plan.
+        stages: those that are left.
+        looked: why there is no code, for kernels that were looked at.
     """
     at_first = _Snapshot(plan.kernel, tuple(plan.choices), frozenset(plan.settled))
     after: list[_Snapshot] = []
     for stage in stages:
         stage(plan)
         after.append(_Snapshot(plan.kernel, tuple(plan.choices), frozenset(plan.settled)))
-    if plan.kernel is at_first.kernel or not _why_no_code(plan.kernel):
+    if plan.kernel is at_first.kernel or not looked.why_no_code(plan.kernel):
         return ()
-    if _why_no_code(at_first.kernel):
+    if looked.why_no_code(at_first.kernel):
         return ()  # there is none in any case
     good, bad = -1, len(after) - 1
     while bad - good > 1:
         middle = (good + bad) // 2
-        if _why_no_code(after[middle].kernel):
+        if looked.why_no_code(after[middle].kernel):
             bad = middle
         else:
             good = middle
-    _undo(plan, after[good] if good >= 0 else at_first, after[bad])
+    why = looked.why_no_code(after[bad].kernel)
+    _undo(plan, after[good] if good >= 0 else at_first, after[bad], f"{why}")
     return stages[bad + 1 :]
 
 
@@ -95,9 +104,21 @@ class _Snapshot:
     settled: frozenset[str]
 
 
-def _undo(plan: Plan, before: _Snapshot, after: _Snapshot) -> None:
+class _Looked:
+    """Kernels that code was generated for, and why there was none."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Kernel, str | None]] = {}  # by identity
+
+    def why_no_code(self, kernel: Kernel) -> str | None:
+        """Return why there is no code for a kernel; None if there is."""
+        if id(kernel) not in self._found:
+            self._found[id(kernel)] = kernel, _why_no_code(kernel)
+        return self._found[id(kernel)][1]
+
+
+def _undo(plan: Plan, before: _Snapshot, after: _Snapshot, why: str) -> None:
     """Go back to where a plan was before a stage, and note what is not done."""
-    why = _why_no_code(after.kernel)
     plan.kernel = before.kernel
     plan.choices[:] = before.choices
     plan.settled = set(before.settled)

@@ -92,6 +92,7 @@ class Exchange:
         self._works = works
         self._separation = Separation(without)
         self._kernel = view.kernel
+        self._executed: dict[tuple[str, Copy], isl.Set] = {}
         self._by_id = {work.insn.id: work for work in works.all}
         self._users: dict[str, list[str]] = {}
         for work in works.all:
@@ -236,8 +237,9 @@ class Exchange:
             if is_in_piece(*copies, pair.piece) and not self._separation.are_apart(
                 copies, pair.piece, heads, space
             ):
+                points = self._executed_by(pair, copies)
                 for found in differing:
-                    here = self._executed_by(pair, copies, found)
+                    here = found if points is None else found.intersect(points)
                     why = "they are in different work items, without a barrier between"
                     self._refuse(pair, here, why)
 
@@ -249,24 +251,29 @@ class Exchange:
             if not is_asynchronous(copies[0]) or not is_in_piece(*copies, pair.piece):
                 continue
             if not self._separation.is_waited_for(copies, pair.piece, heads):
-                here = self._executed_by(pair, copies, pairs)
+                points = self._executed_by(pair, copies)
+                here = pairs if points is None else pairs.intersect(points)
                 self._refuse(pair, here, "the first is asynchronous, and nothing waits for it")
 
-    def _executed_by(self, pair: _Pair, copies: tuple[Copy, Copy], pairs: isl.Set) -> isl.Set:
-        """Return the pairs of instances that two statements execute, of several."""
+    def _executed_by(self, pair: _Pair, copies: tuple[Copy, Copy]) -> isl.Set | None:
+        """Return the pairs of instances that two statements execute; None if these are all."""
         if all(len(each) == 1 for each in pair.copies):
-            return pairs
+            return None
         first, second = (
             self._points(work, copy)
             for work, copy in zip((pair.first, pair.second), copies, strict=True)
         )
-        return pairs.intersect(first).intersect(renamed(second, self._kernel.inames))
+        return first.intersect(renamed(second, self._kernel.inames))
 
     def _points(self, work: Work, copy: Copy) -> isl.Set:
         """Return the instances of a work that a statement executes."""
-        points = executed(self._view, copy)[0]
-        kept = {*work.insn.within_inames, *self._kernel.parameters}
-        return project_out(points, [n for n in flat_names(points) if n not in kept])
+        key = work.insn.id, copy
+        if key not in self._executed:
+            points = executed(self._view, copy)[0]
+            kept = {*work.insn.within_inames, *self._kernel.parameters}
+            left_out = [n for n in flat_names(points) if n not in kept]
+            self._executed[key] = project_out(points, left_out)
+        return self._executed[key]
 
     def _refuse(self, pair: _Pair, pairs: isl.Set, why: str) -> None:
         if pairs.is_empty():

@@ -249,7 +249,7 @@ class Instances:
         return project_out(image, left_out)
 
     def _check_conditions(
-        self, work: Work, copy: Copy, found: set[Hashable], image: isl.Set
+        self, work: Work, copy: Copy, found: frozenset[Hashable], image: isl.Set
     ) -> None:
         """Check that what data decides is asked, and nothing else."""
         wanted = [(predicate, copy.terms) for predicate in work.insn.predicates]

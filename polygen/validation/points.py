@@ -53,13 +53,17 @@ def _certain_and_possible(
     return reduce(join, [part[0] for part in parts]), reduce(join, [part[1] for part in parts])
 
 
-def executed(view: View, copy: Copy) -> tuple[isl.Set, set[Hashable]]:
+def executed(view: View, copy: Copy) -> tuple[isl.Set, frozenset[Hashable]]:
     """Return where a statement is executed, in terms of loops and of the work's inames.
 
     And the conditions that are not affine.
     """
-    found, left = set_of(view, view.facts(copy.statement.frame))
-    return found.intersect(view.known).intersect(inames_of(view, copy)), left
+    frame = copy.statement.frame
+    if frame not in view.executed:
+        found, left = set_of(view, view.facts(frame))
+        view.executed[frame] = found.intersect(view.known), frozenset(left)
+    found, conditions = view.executed[frame]
+    return found.intersect(inames_of(view, copy)), conditions
 
 
 def inames_of(view: View, copy: Copy, only: frozenset[str] | None = None) -> isl.Set:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Hashable, Mapping
 
 import islpy as isl
 
@@ -34,6 +34,7 @@ class View:
         layouts: of the kernel's arrays.
         root: the outermost frame of the program.
         frames: all of them.
+        executed: for some frames, where they are executed, and which conditions are not affine.
     """
 
     def __init__(self, kernel: Kernel, program: LoopProgram) -> None:
@@ -44,6 +45,7 @@ class View:
         self.frames = tuple(self.root.inside())
         self._terms: dict[Frame, ProgramTerms] = {}
         self._items: dict[Frame, Mapping[HardwareTag, int]] = {}
+        self.executed: dict[Frame, tuple[isl.Set, frozenset[Hashable]]] = {}
         self._facts: dict[Frame, Facts] = {self.root: self._assumptions()}
         loops = [frame.name for frame in self.frames if frame.name is not None]
         counters = (*kernel.inames, *self.layouts.sizes, *loops)

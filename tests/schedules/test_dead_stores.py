@@ -105,3 +105,17 @@ def test_bounds_are_read() -> None:
         pg.GlobalArg("out", np.float64, shape="n, 9"),
     )
     assert dropped(knl)[1] == []
+
+
+def test_a_kernel_of_which_nothing_is_left() -> None:
+    space = pg.AddressSpace.GLOBAL
+    knl = kernel(
+        "{ [i]: 0<=i<n }",
+        "t[i] = 2*a[i]",
+        pg.TemporaryVariable("t", np.float64, "n", address_space=space),
+        pg.GlobalArg("a", np.float64, shape="n"),
+    )
+    for target in ("c", "cuda"):
+        new = pg.optimize(knl.copy(target=target), LIMITS)
+        assert new.instructions == ()
+        assert pg.generate_code(new).source.count("a[") == 0

@@ -107,3 +107,50 @@ def test_verbatim_c_that_names_a_whole_array() -> None:
     _, (q, y) = fast.copy(target=None).executor("c")(o=o)
     np.testing.assert_array_equal(q, 2 * o)
     np.testing.assert_array_equal(y, np.full(7, o.max()))
+
+
+def test_no_row_is_left_to_go_along() -> None:
+    """The scan reads what the sums read, but for each result, not for each element of a row."""
+    knl = pg.make_kernel(
+        ["{ [i]: 1<=i<n }", "{ [p,q]: 0<=p,q<n }"],
+        "v[i] = fmin(v[i-1] + x[i], 9)\ny[p] = max(q, a[p,q]) + x[p]",
+        [pg.GlobalArg("v, x, y", "float64", "n"), pg.GlobalArg("a", "float64", "n, n"), "..."],
+        target="cuda",
+        seq_dependencies=True,
+        assumptions="n >= 1",
+    )
+    fast = pg.optimize(knl, H200, sizes={"n": 1000})
+    assert "parallelize_reduction" in [step.name for step in fast.history]
+    rng = np.random.default_rng(1)
+    a, x, v = rng.integers(0, 9, (7, 7)) * 1.0, np.arange(7.0), np.zeros(7)
+    _, (_, y) = fast.copy(target=None).executor("c")(a=a, x=x, v=v)
+    np.testing.assert_array_equal(v, np.minimum(np.cumsum(x), 9))
+    np.testing.assert_array_equal(y, a.max(1) + x)
+
+
+def test_loops_around_rows_are_no_rows() -> None:
+    """The statement in a loop of time goes along rows that the maxima read, in each step."""
+    knl = pg.make_kernel(
+        ["{ [s]: 0<=s<m }", "{ [k,l,u,v,p,q]: 0<=k,l,u,v,p,q<n }"],
+        """
+        y[p] = max(q, c[p,q]) + w[p]
+        for s
+            c[k,l] = fmin(c[k,l] + w[l], 9)
+            z[u] = sum(v, c[u,v])
+        end
+        """,
+        [pg.GlobalArg("w, y, z", "float64", "n"), pg.GlobalArg("c", "float64", "n, n"), "..."],
+        target="cuda",
+        seq_dependencies=True,
+        assumptions="n >= 1",
+        silenced_warnings=["AmbiguousNesting"],
+    )
+    fast = pg.optimize(knl, H200, sizes={"n": 1000, "m": 5})
+    assert "parallelize_reduction" in [step.name for step in fast.history]
+    rng = np.random.default_rng(2)
+    c, w = rng.integers(0, 9, (7, 7)) * 1.0, np.arange(7.0)
+    before = c.copy()
+    _, (y, z, _) = fast.copy(target=None).executor("c")(c=c, w=w, m=2)
+    np.testing.assert_array_equal(z, c.sum(1))
+    np.testing.assert_array_equal(y, before.max(1) + w)
+    np.testing.assert_array_equal(c, np.minimum(np.minimum(before + w, 9) + w, 9))

@@ -7,6 +7,7 @@ import pytest
 import polygen as pg
 from polygen.errors import CannotProve, ProofLimit, UnknownArgument
 from polygen.ir.claims import Independent, Injective
+from polygen.proof import without_suggestions
 from tests.oracle.cases import kernel
 from tests.transforms.kernels.scattered import LINE, PARALLEL, injective, scatter
 
@@ -49,6 +50,18 @@ ADVICE = [
      "assume_injective(knl, 'low') and assume_injective(knl, 'high') and "
      "assume_independent(knl, 's', 'u')"),
 ]  # fmt: skip
+
+
+def test_a_trial_is_refused_as_any_step_but_names_no_claims() -> None:
+    text, _ = ADVICE[0]
+    knl = scatter(text)
+    with pytest.raises(CannotProve) as plain:
+        pg.tag_inames(knl, PARALLEL)
+    with pytest.raises(CannotProve) as trial, without_suggestions():
+        pg.tag_inames(knl, PARALLEL)
+    assert trial.value.what == plain.value.what
+    assert "would do" in str(plain.value.remedy)
+    assert "would do" not in str(trial.value.remedy)
 
 
 @pytest.mark.parametrize(("text", "claims"), ADVICE)
