@@ -33,7 +33,7 @@ def _of_kernel(step: KernelRegion) -> list[str]:
 
 def _tags(step: KernelRegion) -> dict[str, str]:
     tags = step.kernel.tags
-    return {iname: ", ".join(map(str, tags[iname])) for iname in tags}
+    return {iname: str(tags[iname]) for iname in tags}
 
 
 def _of_python(step: HostStatements) -> list[str]:
