@@ -94,6 +94,10 @@ class Trace:
         if not shape:
             yield ()
             return
+        if shape[0].is_constant and shape[0].constant <= 0:
+            with self.inside([]), self.each(shape[1:]) as inner:
+                yield (number(0), *inner)
+            return
         if shape[0] == number(1):
             with self.each(shape[1:]) as inner:
                 yield (number(0), *inner)
