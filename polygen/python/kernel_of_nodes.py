@@ -80,7 +80,8 @@ class _Maker:
             case Assign():
                 value = self._tree(node.value)
                 self._reduced(value)
-                self._builder.assign(self._tree(node.target), value, location=self._at(node.node))
+                target, place = self._tree(node.target), self._at(node.node)
+                self._builder.assign(target, value, within=(), location=place)
             case For():
                 self._for(node)
             case While():
@@ -128,6 +129,7 @@ class _Maker:
             count,
             ex.sum_of(count, 1),
             when=condition,
+            within=(),
             atomic=Atomicity(),
             location=self._at(node.node),
         )
