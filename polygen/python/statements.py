@@ -1,0 +1,594 @@
+"""Interprets the statements of a function: assignments, loops, conditions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from polygen.ir import expression as ex
+from polygen.python.affine import Affine, number
+from polygen.python.calls import Calls
+from polygen.python.expressions import joined_type
+from polygen.python.liveness import Liveness, liveness, stores, stores_of_target
+from polygen.python.nodes import Assign, Break, Node, When, While
+from polygen.python.operators import operand_tree
+from polygen.python.refused import Refused, refused_construct
+from polygen.python.subscripts import subscripted
+from polygen.python.values import (
+    BOOL,
+    ArrayCell,
+    Arrayed,
+    Cell,
+    Constant,
+    Indices,
+    Lazy,
+    Masked,
+    Number,
+    Pending,
+    Several,
+    Unbound,
+    Value,
+    View,
+    affine_number,
+    converted_tree,
+)
+
+
+class Retrace(Exception):  # noqa: N818  (never shown)
+    """The type of a variable was guessed wrong: the function is traced again."""
+
+
+class Returned(Exception):  # noqa: N818  (never shown)
+    """A ``return`` was reached, on every path."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Statements(Calls):
+    """The part of a tracer that interprets statements.
+
+    Attributes:
+        types: the types of variables that a former trace found, by statement and name.
+        depth: how many loops and conditions are open.
+    """
+
+    def __init__(self, types: dict[Any, tuple[np.dtype, bool]]) -> None:
+        super().__init__()
+        self.types = types
+        self.depth = 0
+        self.live = Liveness()
+        self.renewed: set[str] = set()
+
+    def block(self, body: Sequence[ast.stmt]) -> None:
+        """Interpret statements, one after the other."""
+        for node in body:
+            self.statement(node)
+
+    def statement(self, node: ast.stmt) -> None:
+        """Interpret a statement.
+
+        Raises:
+            Refused: if kernels have no such thing.
+        """
+        outer, self.node = self.node, node
+        try:
+            match node:
+                case ast.Assign():
+                    self._assign(node)
+                case ast.AnnAssign():
+                    if node.value is not None:
+                        self._give(node.target, self.value(node.value))
+                case ast.AugAssign():
+                    self._update(node)
+                case ast.For():
+                    self._for(node)
+                case ast.While():
+                    self._while(node)
+                case ast.If():
+                    self._if(node)
+                case ast.Expr():
+                    self._expression(node)
+                case ast.Break():
+                    self.emit(Break(node))
+                case ast.Return():
+                    self._return(node)
+                case ast.Pass():
+                    pass
+                case _:
+                    raise refused_construct(node)
+        except Refused as error:
+            error.node = error.node or node
+            raise
+        finally:
+            self.node = outer
+
+    # --- assignments
+
+    def _expression(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.value(node.value)
+
+    def _return(self, node: ast.Return) -> None:
+        found = Constant(None) if node.value is None else self.value(node.value)
+        if self.depth > self.frame_depth:
+            raise Refused("'return' stands within a loop, or a branch that data decides")
+        raise Returned(found)
+
+    def _assign(self, node: ast.Assign) -> None:
+        found = self.value(node.value)
+        if len(node.targets) > 1 and isinstance(found, Lazy):
+            found = self.stored(found)
+        for target in node.targets:
+            self._give(target, found)
+
+    def _give(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value)
+        elif isinstance(target, ast.Tuple | ast.List):
+            self._unpack(target, value)
+        elif isinstance(target, ast.Subscript):
+            self._set(target, value)
+        else:
+            raise Refused("something that is no name and no element is assigned to", node=target)
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
+        count = len(target.elts)
+        if isinstance(value, Lazy | View):
+            shape = value.shape
+            if not shape or shape[0] != number(count):
+                raise Refused("an array is unpacked into another number of names")
+            keys = [affine_number(number(at)) for at in range(count)]
+            value = Several(tuple([subscripted(self, value, (key,)) for key in keys]))
+        if not isinstance(value, Several) or len(value.parts) != count:
+            raise Refused("a value is unpacked into another number of names")
+        parts = [self._kept(part) for part in value.parts]
+        for one, part in zip(target.elts, parts, strict=True):
+            self._give(one, part)
+
+    def _kept(self, value: Value) -> Value:
+        """Return a value as it is now, whatever is assigned next."""
+        if isinstance(value, Number):
+            return self.frozen(value)
+        if isinstance(value, Lazy):
+            return self.stored(value)
+        return value
+
+    def bind(self, name: str, value: Value) -> None:
+        """Let a name stand for a value."""
+        known = self.names.get(name)
+        if isinstance(known, Pending):
+            known = self._first_value(name, known, value)
+        if isinstance(known, Cell):
+            self._store(name, known, value)
+        elif isinstance(known, ArrayCell):
+            self._store_array(known, value)
+        else:
+            self.names[name] = self.named(name, value)
+
+    def named(self, name: str, value: Value) -> Value:
+        """Return what a name stands for once it is given a value."""
+        if isinstance(value, Number):
+            return self.frozen(value, name)
+        if isinstance(value, Lazy) or (isinstance(value, View) and value.is_gather):
+            return self.stored(value, name)
+        if isinstance(value, View) and value.base.name in self.renewed:
+            copy = self.stored(value, name)
+            self.renewed.add(copy.base.name)
+            return copy
+        if isinstance(value, Masked):
+            return self._named_masked(name, value)
+        if isinstance(value, Several):
+            return Several(tuple([self.named(name, part) for part in value.parts]), value.is_list)
+        return value
+
+    def _named_masked(self, name: str, value: Masked) -> Masked:
+        data = value.data if isinstance(value.data, View) else self.stored(value.data, name)
+        mask = value.mask if isinstance(value.mask, View) else self.stored(value.mask, name)
+        for view in (data, mask):
+            assert isinstance(view, View)  # noqa: S101
+            self.kept_as_is.append((view.base, name))
+        return Masked(data, mask)
+
+    def _first_value(self, name: str, pending: Pending, value: Value) -> Any:
+        if isinstance(value, Lazy | View):
+            found = self._new_array_cell(name, value)
+            self.names[name] = found
+            return found
+        if not isinstance(value, Number):
+            raise Refused(f"'{name}' gets a value that is no number in a loop or branch")
+        dtype, weak = self.types.get(pending.key, (value.dtype, value.weak))
+        cell = Cell(self.scalar(name, dtype), dtype, weak)
+        self.names[name] = cell
+        self.type_keys[cell.name] = pending.key
+        self.started.add(cell.name)
+        return cell
+
+    def _store(self, name: str, cell: Cell, value: Value) -> None:
+        if not isinstance(value, Number):
+            raise Refused(f"'{name}' is a number before, and gets a value that is none")
+        if (value.dtype, value.weak) != (cell.dtype, cell.weak):
+            self._join(name, cell, value)
+        tree = operand_tree(value, value.element(), cell.dtype)
+        self.emit(Assign(ex.Variable(cell.name), tree, self.node))
+
+    def _join(self, name: str, cell: Cell, value: Number) -> None:
+        """Check that a variable holds a value; if another type does, begin again."""
+        own = Number(cell.dtype, cell.weak, ex.Variable(cell.name))
+        is_first = cell.initial is not None and cell.initial.is_constant
+        own = cell.initial if is_first and cell.initial is not None and (
+            (cell.initial.dtype, cell.initial.weak) == (cell.dtype, cell.weak)
+        ) else own
+        try:
+            joined = joined_type(own, value)
+        except Refused as error:
+            raise Refused(f"'{name}': {error.why}", error.remedy) from None
+        if joined != (cell.dtype, cell.weak):
+            key = self.type_keys[cell.name]
+            if self.types.get(key) == joined:
+                raise Refused(f"'{name}' has no one type")
+            self.types[key] = joined
+            raise Retrace
+
+    def _store_array(self, cell: ArrayCell, value: Value) -> None:
+        if not isinstance(value, Lazy | View) or value.dtype != cell.view.dtype:
+            raise Refused("a name stands for arrays of several types")
+        same = len(value.shape) == len(cell.view.shape) and all(
+            one == other or self.extents_agree(one, other)
+            for one, other in zip(value.shape, cell.view.shape, strict=True)
+        )
+        if not same:
+            raise Refused("a name stands for arrays of several shapes")
+        self.assign(cell.view, value)
+
+    def _new_array_cell(self, name: str, value: Arrayed) -> ArrayCell:
+        base = self.storage(name, value.dtype, value.shape, "temporary")
+        self.renewed.add(base.name)
+        view = View(base, value.shape, lambda index: index, is_whole=True, recipe=None)
+        return ArrayCell(view)
+
+    def _set(self, target: ast.Subscript, value: Value) -> None:
+        """Assign to an element, or a part of an array."""
+        array = self.value(target.value)
+        keys = self.keys(target.slice)
+        self.set_part(array, keys, value)
+
+    def set_part(self, array: Value, keys: tuple[Any, ...], value: Value) -> None:
+        """Assign to ``array[keys]``."""
+        view = self._part_of(array, keys)
+        if isinstance(view, Masked):
+            self._set_masked(view, value)
+            return
+        if isinstance(value, Several):
+            value = self.called(np.array, [value])
+        if not isinstance(value, Number | Lazy | View):
+            raise Refused("an element is assigned what is no number")
+        self.assign(view, value)
+
+    def _part_of(self, array: Value, keys: tuple[Any, ...]) -> View | Masked:
+        if not isinstance(array, View) or array.is_gather:
+            raise Refused("an element of what is no array in memory is assigned to")
+        self._check_own(array)
+        found = subscripted(self, array, keys)
+        if isinstance(found, Masked | View):
+            return found
+        element = found.tree  # a number: an element by itself
+        assert element is not None  # noqa: S101
+        place = tuple([_Fixed(i) for i in ex.index_of(element)])
+        return View(array.base, (), lambda _index: tuple([p.tree for p in place]), recipe=None)
+
+    def _set_masked(self, target: Masked, value: Value) -> None:
+        view, mask = target.data, target.mask
+        assert isinstance(view, View)  # noqa: S101
+        given: Value = value
+        if isinstance(value, Masked):
+            if not self.same_elements(value.mask, mask):
+                raise Refused("elements of one mask are assigned to those of another")
+            given = value.data
+        elif not isinstance(value, Number):
+            raise Refused("an array is assigned to elements that a mask chooses", "use np.where")
+        assert isinstance(given, Number | Lazy | View)  # noqa: S101
+        source, own, dtype = given, view, view.dtype
+        if given.dtype.kind == "c" and dtype.kind != "c":
+            raise Refused("a complex number is assigned to a real one")
+
+        def element(index: Indices) -> ex.Expression:
+            tree = self.element_of(source, len(own.shape), index)
+            return ex.If(
+                converted_tree(mask.element(index), mask.dtype, BOOL),
+                operand_tree(source, tree, dtype),
+                own.element(index),
+            )
+
+        self.assign(view, Lazy(dtype, view.shape, element))
+
+    def _update(self, node: ast.AugAssign) -> None:
+        """``target op= value``: in place, where the target is an array."""
+        sign = self.sign_of(node.op)
+        if isinstance(node.target, ast.Name):
+            current = self.value(ast.Name(node.target.id, ast.Load(), **_place(node.target)))
+            found = self.value(node.value)
+            if isinstance(current, Lazy | View):
+                self._update_part(current, sign, found)
+            else:
+                self.bind(node.target.id, self.combined(sign, current, found))
+            return
+        if not isinstance(node.target, ast.Subscript):
+            raise Refused("something that is no name and no element is assigned to")
+        array = self.value(node.target.value)
+        part = self._part_of(array, self.keys(node.target.slice))
+        self._update_part(part, sign, self.value(node.value))
+
+    def _update_part(self, part: Arrayed | Masked, sign: str, value: Value) -> None:
+        if isinstance(part, Lazy):
+            raise Refused("an array that is not in memory is updated")
+        if isinstance(part, View):
+            self._check_own(part)
+        source: Value = part
+        if isinstance(part, View) and not part.shape:
+            source = Number(part.dtype, tree=part.element(()))
+        found = self.combined(sign, source, value)
+        if not isinstance(found, Number | Lazy | View | Masked):
+            raise Refused("an array is updated by what is no number")
+        if not np.can_cast(found.dtype, part.dtype, "same_kind") and not (
+            isinstance(part, View) and not part.shape
+        ):
+            raise Refused(f"{found.dtype} is not stored as {part.dtype}, as NumPy says, too")
+        if isinstance(part, Masked):
+            self._set_masked(part, found)
+        else:
+            assert not isinstance(found, Masked)  # noqa: S101
+            self.assign(part, found)
+
+    def _check_own(self, view: View) -> None:
+        """Refuse to change an array that a name stands for in turn with others."""
+        if view.base.name in self.renewed:
+            raise Refused(
+                "a name that stands for several arrays in turn is assigned to in place",
+                "use a name for each array",
+            )
+
+    def combined(self, sign: str, left: Value, right: Value) -> Value:
+        """Return what an operator, or ``@``, makes of two values."""
+        if sign == "@":
+            return self.matrix_product(left, right)
+        return self.operated(sign, left, right)
+
+    # --- variables that blocks assign to
+
+    def _make_cells(self, node: ast.stmt, names: set[str]) -> None:
+        """Let names stand for variables of the kernel, before a loop or a branch."""
+        for name in sorted(names):
+            known = self.names.get(name)
+            key = (node, name, self.frame)
+            if isinstance(known, Cell | ArrayCell | Pending):
+                continue
+            if known is None or isinstance(known, Unbound):
+                self.names[name] = Pending(key)
+            elif isinstance(known, Number):
+                self._make_cell(name, known, key)
+            elif isinstance(known, Lazy | View):
+                cell = self._new_array_cell(name, known)
+                self.assign(cell.view, known)
+                self.names[name] = cell
+            else:
+                raise Refused(f"'{name}' gets a new value in a loop or branch, and is no number")
+
+    def _make_cell(self, name: str, known: Number, key: Any) -> None:
+        dtype, weak = self.types.get(key, (known.dtype, known.weak))
+        cell = Cell(self.scalar(name, dtype), dtype, weak, known)
+        self.type_keys[cell.name] = key
+        self.started.add(cell.name)
+        tree = operand_tree(known, known.element(), dtype)
+        self.emit(Assign(ex.Variable(cell.name), tree, self.node))
+        self.names[name] = cell
+
+    def _after_block(self, names: set[str], before: dict[str, Any], *, runs: bool) -> None:
+        """Forget what names stood for inside of a block.
+
+        Parameters:
+            names: those that the block assigns.
+            before: what they stood for.
+            runs: whether the block is certainly executed.
+        """
+        for name in names:
+            now = self.names.get(name)
+            if isinstance(now, Pending):
+                self.names.pop(name)
+            elif isinstance(now, Cell | ArrayCell):
+                was_there = isinstance(before.get(name), Cell | ArrayCell)
+                if not was_there and not runs:
+                    self.names[name] = Unbound()
+            else:
+                self.names[name] = Unbound()
+
+    # --- loops
+
+    def _for(self, node: ast.For) -> None:
+        if node.orelse:
+            raise Refused("'for ... else' has no rule", "use a flag", node)
+        items = self.iterated(node.iter)
+        if isinstance(items, Several):
+            self._unrolled(node, items)
+            return
+        lower, upper, step, element = items
+        assigned = stores(node.body) | stores_of_target(node.target)
+        live = self.live.after[node] | self.live.carried[node]
+        targets = stores_of_target(node.target)
+        carried = ((stores(node.body) & live) - targets) | (
+            targets & self.live.after[node] if _has_break(node.body) else set()
+        )
+        self._make_cells(node, carried)
+        before = dict(self.names)
+        for name in targets - carried:
+            self.names.pop(name, None)
+        count = _count(lower, upper, step)
+        like = node.target.id if isinstance(node.target, ast.Name) else "i"
+        is_plain = step == 1
+        self.depth += 1
+        bounds = (lower, upper) if is_plain else (number(0), count)
+        with self.loop(like, *bounds, is_written=True) as index:
+            value = index if is_plain else index.times(step).plus(lower)
+            self._give(node.target, element(value))
+            self.block(node.body)
+        self.depth -= 1
+        left = {n for n in assigned & self.live.after[node] if not _was_variable(before.get(n))}
+        runs = bool(left) and self.facts.holds(count.minus(1)) is True
+        self._after_block(assigned - targets, before, runs=runs)
+        self._final_values(node, targets - carried, lower, count, step, runs=runs)
+
+    def _final_values(
+        self,
+        node: ast.For,
+        targets: set[str],
+        lower: Affine,
+        count: Affine,
+        step: int,
+        *,
+        runs: bool,
+    ) -> None:
+        """Let the target of a loop have the value of the last iteration."""
+        for name in targets:
+            self.names[name] = Unbound("it is the target of a loop")
+        is_range = isinstance(node.target, ast.Name) and self.is_range(node.iter)
+        if is_range and runs and not _has_break(node.body):
+            assert isinstance(node.target, ast.Name)  # noqa: S101
+            if node.target.id in targets and node.target.id not in stores(node.body):
+                last = lower.plus(count.minus(1).times(step))
+                self.names[node.target.id] = affine_number(last)
+
+    def _unrolled(self, node: ast.For, items: Several) -> None:
+        if _has_break(node.body) or len(items.parts) > 16:
+            raise Refused("a loop over a tuple", "use range()")
+        for part in items.parts:
+            self._give(node.target, part)
+            self.block(node.body)
+
+    def _while(self, node: ast.While) -> None:
+        if node.orelse:
+            raise Refused("'while ... else' has no rule", "use a flag", node)
+        assigned = stores(node.body)
+        live = self.live.after[node] | self.live.carried[node]
+        self._make_cells(node, assigned & live)
+        before = dict(self.names)
+        made = While(self.name("pass_"), None, [], node)
+        self.depth += 1
+        with self.inside(made.body):
+            condition = self.truth(self.value(node.test))
+            if condition.is_constant and not condition.value:
+                raise Refused("a loop that never runs")
+            is_simple = not made.body
+            if is_simple and not condition.is_constant:
+                made.condition = condition.element()
+            elif not condition.is_constant:
+                denied = self.denied(condition)
+                self.emit(When(denied.element(), [Break(node)], [], True, node))
+            self.block(node.body)
+        self.depth -= 1
+        self.emit(made)
+        self._after_block(assigned, before, runs=False)
+
+    # --- conditions
+
+    def _if(self, node: ast.If) -> None:
+        condition = self.truth(self.value(node.test))
+        if condition.is_constant:
+            self.block(node.body if condition.value else node.orelse)
+            return
+        assigned = stores(node.body) | stores(node.orelse)
+        self._make_cells(node, assigned & self.live.after[node])
+        before = dict(self.names)
+        made = When(condition.element(), [], [], not condition.is_affine, node)
+        self.depth += 1
+        ends = [
+            self._branch(made.body, node.body, list(condition.forms), before),
+            self._branch(made.otherwise, node.orelse, list(self.denied(condition).forms), before),
+        ]
+        self.depth -= 1
+        self.emit(made)
+        self._join_branches(assigned, before, ends)
+
+    def _branch(
+        self,
+        made: list[Node],
+        body: Sequence[ast.stmt],
+        known: list[Affine],
+        before: dict[str, Any],
+    ) -> dict[str, Any]:
+        self.names = dict(before)
+        with self.inside(made), self.facts.assuming(known):
+            self.block(body)
+        ended, self.names = self.names, dict(before)
+        return ended
+
+    def _join_branches(
+        self, names: set[str], before: dict[str, Any], ends: list[dict[str, Any]]
+    ) -> None:
+        for name in names:
+            one, other = (end.get(name) for end in ends)
+            known = before.get(name)
+            if isinstance(known, Cell | ArrayCell):
+                continue
+            if isinstance(one, Cell) and isinstance(other, Cell):
+                self._same_variable(name, one, other)
+            elif one is other and one is not None and not isinstance(one, Pending):
+                self.names[name] = one
+            else:
+                self.names[name] = Unbound()
+
+    def _same_variable(self, name: str, one: Cell, other: Cell) -> None:
+        """Let both branches assign to one variable."""
+        if (one.dtype, one.weak) != (other.dtype, other.weak):
+            key = self.type_keys[one.name]
+            joined = joined_type(
+                Number(one.dtype, one.weak, ex.Variable(one.name)),
+                Number(other.dtype, other.weak, ex.Variable(other.name)),
+            )
+            if self.types.get(key) == joined:
+                raise Refused(f"'{name}' has no one type")
+            self.types[key] = joined
+            raise Retrace
+        self.merged[other.name] = one.name
+        self.names[name] = one
+
+
+def _was_variable(known: Any) -> bool:
+    return isinstance(known, Cell | ArrayCell)
+
+
+class _Fixed:
+    """A subscript that does not vary."""
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+
+def _count(lower: Affine, upper: Affine, step: int) -> Affine:
+    distance = upper.minus(lower) if step > 0 else lower.minus(upper)
+    return distance.plus(abs(step) - 1).floor(abs(step))
+
+
+def _has_break(body: Sequence[ast.stmt]) -> bool:
+    """Tell whether statements end the loop that they are the body of."""
+    for node in body:
+        if isinstance(node, ast.Break):
+            return True
+        if isinstance(node, ast.If) and (_has_break(node.body) or _has_break(node.orelse)):
+            return True
+    return False
+
+
+def _place(node: ast.expr) -> dict[str, Any]:
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno,
+        "end_col_offset": node.end_col_offset,
+    }
+
+
+__all__ = ["Retrace", "Returned", "Statements", "liveness"]
