@@ -1,6 +1,6 @@
 """A function as a program: kernels, and statements that stay Python between them.
 
-    Program.run(names)   ->  for each block, the variant whose checks hold: a kernel, or Python
+Program.run(names)   ->  for each block, the variant whose checks hold: a kernel, or Python
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from polygen.python.kernel_of_nodes import kernel_of_nodes
 from polygen.python.liveness import liveness
 from polygen.python.nodes import For, Node, Nodes, When, While
 from polygen.python.refused import Refused
+from polygen.python.region_kernels import RegionKernels
 from polygen.python.tracer import Traced, trace
 from polygen.source import SourceLocation
 
@@ -48,21 +49,29 @@ class KernelRegion:
     """Statements that a kernel executes.
 
     Attributes:
-        kernel: the kernel, as it is run.
-        plain: the kernel as the statements say it.
+        kernels: the kernels, by the sizes that each is for.
         traced: what was traced.
         lines: the first and the last line.
         call: runs it, or returns `MISS` for arguments that it is not for.
         end: the number of the statement behind it.
     """
 
-    kernel: Kernel
-    plain: Kernel
+    kernels: RegionKernels
     traced: Traced
     lines: tuple[int, int]
     call: Callable[..., Any]
     end: int
     given: tuple[str, ...]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the call that it was compiled for, as it is run."""
+        return self.kernels.first
+
+    @property
+    def plain(self) -> Kernel:
+        """The kernel as the statements say it."""
+        return self.kernels.plain
 
 
 @dataclass
@@ -242,17 +251,15 @@ class Program:
         plain = kernel_of_nodes(
             traced, self.source, usable_name(self.source.tree.name), self.options.target
         )
-        kernel = plain
-        if self.options.schedule is not None:
-            sizes = {
-                name: value
-                for name, value in _size_values(traced, given).items()
-                if name in plain.parameters
-            }
-            kernel = self.options.schedule(plain, sizes)
-        call = CallWriter(traced, given, self.options.run(kernel)).call()
+        sizes = {
+            name: value
+            for name, value in _size_values(traced, given).items()
+            if name in plain.parameters
+        }
+        kernels = RegionKernels(plain, self.options.schedule, self.options.run, sizes)
+        call = CallWriter(traced, given, kernels.run).call()
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
-        return KernelRegion(kernel, plain, traced, lines, call, end, tuple(given))
+        return KernelRegion(kernels, traced, lines, call, end, tuple(given))
 
     def _host(
         self,
@@ -279,7 +286,7 @@ class Program:
         return HostStatements(lines, why, remedy, where, run, end, is_trivial)
 
 
-class _NoLoops(Exception):  # noqa: N818  (never shown)
+class _NoLoops(Exception):
     """A block in which nothing is repeated: Python is quicker."""
 
 

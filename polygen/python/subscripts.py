@@ -168,6 +168,9 @@ def affine_position(trace: Trace, form: Affine, extent: Affine) -> Index:
             raise Refused("a subscript is outside of its array")
         facts.is_never_negative(form.plus(extent))
         return form.plus(extent)
+    # Some count from the end: what is known of both ends says that all are inside.
+    facts.is_never_negative(form.plus(extent))
+    facts.is_never_negative(extent.minus(1).minus(form))
     return _wrapped(trace, form.tree(), np.dtype("int64"), extent)
 
 
