@@ -27,6 +27,7 @@ def _lines(step: Step) -> str:
 def _of_kernel(step: KernelRegion) -> list[str]:
     plain = step.plain
     found = [f"  {_lines(step)}: kernel '{plain.name}', {len(plain.instructions)} instructions"]
+    found += [f"    {line}" for line in step.claims]
     for variant, kernel in step.kernels.scheduled:
         if variant is not None:
             names = {one.name: one.path for one in step.traced.inputs}

@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polygen.errors import NotCompiled, OverlappingArguments, PolygenError, UserError
+from polygen.errors import (
+    NotCompiled,
+    OverlappingArguments,
+    PolygenError,
+    PragmaRefused,
+    UserError,
+)
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import usable_name
 from polygen.python.function_source import FunctionSource
@@ -18,9 +24,13 @@ from polygen.python.generated_calls import MISS, CallWriter
 from polygen.python.interpreted import interpreted, names_read
 from polygen.python.kernel_of_nodes import kernel_of_nodes
 from polygen.python.liveness import liveness
+from polygen.python.loop_claims import Claims, claimed, loop_claims
 from polygen.python.nodes import For, Node, Nodes, When, While
+from polygen.python.pragmas.pragma_data import AtomicPragma, Pragma
+from polygen.python.pragmas.pragma_places import Position
 from polygen.python.refused import Refused
 from polygen.python.region_kernels import RegionKernels
+from polygen.python.source_annotations import annotations_of
 from polygen.python.tracer import Traced, trace
 from polygen.source import SourceLocation
 
@@ -52,6 +62,7 @@ class KernelRegion:
         kernels: the kernels, by the sizes that each is for.
         traced: what was traced.
         lines: the first and the last line.
+        claims: what became of pragmas, in words.
         call: runs it, or returns `MISS` for arguments that it is not for.
         end: the number of the statement behind it.
     """
@@ -62,6 +73,7 @@ class KernelRegion:
     call: Callable[..., Any]
     end: int
     given: tuple[str, ...]
+    claims: list[str]
 
     @property
     def kernel(self) -> Kernel:
@@ -112,6 +124,7 @@ class Program:
     options: ProgramOptions
     steps: dict[int, list[Step]] = field(default_factory=dict)
     _live: dict[int, frozenset[str]] = field(default_factory=dict)
+    _said: Mapping[Position, tuple[Pragma, ...]] | None = None
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -216,6 +229,8 @@ class Program:
                 why, remedy = error.why, error.remedy
                 where = _place_of(self.source, error)
                 line = error.line
+            except PragmaRefused:
+                raise
             except UserError as error:
                 why, remedy = error.what, error.remedy or ""
                 found = error.where
@@ -256,10 +271,24 @@ class Program:
             for name, value in _size_values(traced, given).items()
             if name in plain.parameters
         }
-        kernels = RegionKernels(plain, self.options.schedule, self.options.run, sizes)
-        call = CallWriter(traced, given, kernels.run).call()
+        claims = self._claims(plain, traced)
+        claims.check(sizes)
+        kernels = RegionKernels(claims.kernel, self.options.schedule, self.options.run, sizes)
+        call = CallWriter(traced, given, _checked(kernels, claims)).call()
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
-        return KernelRegion(kernels, traced, lines, call, end, tuple(given))
+        return KernelRegion(kernels, traced, lines, call, end, tuple(given), claims.lines)
+
+    def _claims(self, plain: Kernel, traced: Traced) -> Claims:
+        """Return what becomes of the pragmas about a block."""
+        if self._said is None:
+            self._said = annotations_of(self.source)
+        atomic = [
+            (line, column + self.source.indent)
+            for (line, column), pragmas in self._said.items()
+            if any(isinstance(pragma, AtomicPragma) for pragma in pragmas)
+        ]
+        names = {**traced.names, **{one.name: one.path for one in traced.inputs}}
+        return claimed(plain, list(loop_claims(traced.nodes.body, self._said)), atomic, names)
 
     def _host(
         self,
@@ -306,6 +335,18 @@ def _live_in(body: Sequence[ast.stmt]) -> frozenset[str]:
     # A statement before them, behind which all that they read is live.
     first = ast.copy_location(ast.Pass(), body[0])
     return liveness([first, *body]).after[first]
+
+
+def _checked(kernels: RegionKernels, claims: Claims) -> Callable[[dict[str, Any]], object]:
+    """Return what runs a kernel, once its call's sizes agree with what is claimed of loops."""
+    if not claims.refusals:
+        return kernels.run
+
+    def run(arguments: dict[str, Any]) -> object:
+        claims.check(arguments)
+        return kernels.run(arguments)
+
+    return run
 
 
 def _place_of(source: FunctionSource, error: Refused) -> SourceLocation | None:

@@ -91,6 +91,11 @@ def is_accumulation(kernel: Kernel, insn: str, iname: str) -> bool:
     return update is not None and _why_no_reduction(kernel, found, iname, update) is None
 
 
+def accumulation(insn: Assignment) -> Update | None:
+    """Return what an instruction combines the old value with; None if it is no update."""
+    return _update(insn.assignee, insn.expression)
+
+
 def _not(kernel: Kernel, insn: str, why: str, remedy: str) -> NotAnAccumulation:
     return NotAnAccumulation(
         f"collect_reduction: '{insn}' is no reduction: {why}",
@@ -140,6 +145,9 @@ def _why_no_reduction(
     kernel: Kernel, insn: Assignment, iname: str, update: Update
 ) -> tuple[str, str] | None:
     target = ex.name_of(insn.assignee)
+    chosen = walk.free_variables(insn.assignee) - {target}
+    if not chosen.isdisjoint(kernel.writers):
+        return f"data decides which element of '{target}' is updated", "make the update atomic"
     if iname in walk.free_variables(insn.assignee):
         return f"another element is updated in each iteration of '{iname}'", "name another loop"
     read = NO_NAMES.union(*map(walk.free_variables, (update.operand, *insn.predicates)))
