@@ -31,7 +31,8 @@ from polygen.python.nodes import For, Node, When, While
 from polygen.python.pragmas.pragma_data import LoopPragma, Pragma
 from polygen.source import SourceLocation, together
 from polygen.transforms.kernels.assume_independent import assume_independent
-from polygen.transforms.reductions.collect_reduction import accumulation, is_accumulation
+from polygen.transforms.reductions.accumulation_forms import accumulation
+from polygen.transforms.reductions.collect_reduction import is_accumulation
 
 Position = tuple[int, int]
 
@@ -315,18 +316,13 @@ def _two_instances(d: Dependence, sizes: Mapping[str, Any]) -> dict[str, int]:
     for position, name in enumerate(names):
         if name in sizes:
             relation = relation.fix_val(param, position, isl.Val(int(sizes[name])))
-    ends = [(relation.get_dim_name(one, p), one, p) for p in range(relation.dim(one))] + [
-        (relation.get_dim_name(other, p), other, p) for p in range(relation.dim(other))
-    ]
     point = _small(relation).sample_point()
-    values = [
-        (name, point.get_coordinate_val(param, p).to_python()) for p, name in enumerate(names)
-    ]
-    count = relation.dim(one)
-    for name, kind, p in ends:
-        position = p if kind is one else count + p
-        values.append((name, point.get_coordinate_val(isl.dim_type.set, position).to_python()))
-    return {str(name): value for name, value in values if name is not None}
+    values = {name: point.get_coordinate_val(param, p).to_python() for p, name in enumerate(names)}
+    ends = [relation.get_dim_name(one, p) or "" for p in range(relation.dim(one))]
+    ends += [relation.get_dim_name(other, p) or "" for p in range(relation.dim(other))]
+    for position, name in enumerate(ends):
+        values[name] = point.get_coordinate_val(isl.dim_type.set, position).to_python()
+    return values
 
 
 def _small(relation: isl.Map) -> isl.Set:
