@@ -75,9 +75,9 @@ def _only_writer(kernel: Kernel, name: str) -> Assignment | None:
     if not isinstance(variable, TemporaryVariable) or variable.shape:
         return None
     writers = kernel.writers.get(name, ())
-    if len(writers) != 1 or not isinstance(writers[0], Assignment):
+    writer = writers[0] if len(writers) == 1 else None
+    if not isinstance(writer, Assignment):
         return None
-    (writer,) = writers
     return None if writer.predicates or name in writer.read_names else writer
 
 
