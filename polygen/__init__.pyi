@@ -59,6 +59,8 @@ from polygen.inspection.order.find_rules_matching import find_rules_matching as 
 from polygen.inspection.order.find_schedule import find_schedule as find_schedule
 from polygen.inspection.order.legal_steps import Verdict as Verdict
 from polygen.inspection.order.legal_steps import is_legal as is_legal
+from polygen.inspection.order.parallel_conditions import ParallelConditions as ParallelConditions
+from polygen.inspection.order.parallel_conditions import parallel_conditions as parallel_conditions
 from polygen.inspection.order.parallelism import ParallelInames as ParallelInames
 from polygen.inspection.order.parallelism import Parallelism as Parallelism
 from polygen.inspection.order.parallelism import parallel_inames as parallel_inames
@@ -119,6 +121,9 @@ from polygen.schedules.explain import Explanation as Explanation
 from polygen.schedules.explain import explain as explain
 from polygen.schedules.optimize import optimize as optimize
 from polygen.schedules.propose import propose as propose
+from polygen.schedules.variants import Variant as Variant
+from polygen.schedules.variants import Variants as Variants
+from polygen.schedules.variants import variants as variants
 from polygen.source import SourceLocation as SourceLocation
 from polygen.transformation import transformation as transformation
 from polygen.transforms.arrays.add_bank_padding import add_bank_padding as add_bank_padding
@@ -239,6 +244,7 @@ from polygen.transforms.parallel_reductions.split_scan import split_scan as spli
 from polygen.transforms.reductions.coalesce_reduction import (
     coalesce_reduction as coalesce_reduction,
 )
+from polygen.transforms.reductions.collect_reduction import collect_reduction as collect_reduction
 from polygen.transforms.reductions.fuse_epilogue import fuse_epilogue as fuse_epilogue
 from polygen.transforms.reductions.fuse_reductions import fuse_reductions as fuse_reductions
 from polygen.transforms.reductions.narrow_sum import narrow_sum as narrow_sum
@@ -313,6 +319,7 @@ __all__ = [
     "NoOp",
     "Obligation",
     "Op",
+    "ParallelConditions",
     "ParallelInames",
     "Parallelism",
     "PolygenError",
@@ -332,6 +339,8 @@ __all__ = [
     "TranslationUnit",
     "UserError",
     "ValueArg",
+    "Variant",
+    "Variants",
     "Verdict",
     "add_bank_padding",
     "add_barrier",
@@ -360,6 +369,7 @@ __all__ = [
     "chunk_iname",
     "coalesce_reduction",
     "collect_common_factors",
+    "collect_reduction",
     "concatenate_arrays",
     "default_target",
     "dependences",
@@ -422,6 +432,7 @@ __all__ = [
     "pack_product",
     "pad_iname",
     "pairwise_sums",
+    "parallel_conditions",
     "parallel_inames",
     "parallelize_reduction",
     "parse_kernel",
@@ -490,6 +501,7 @@ __all__ = [
     "unroll_and_jam",
     "unroll_reduction",
     "untag_inames",
+    "variants",
     "wavefront",
     "without_proofs",
 ]

@@ -72,9 +72,10 @@ _PURPOSES = {
         "What is known of a kernel's meaning.",
         "analysis proof",
         """
-        AutoTest Dependence Equivalence ParallelInames Parallelism Verdict assume assume_independent
-        assume_injective auto_test_vs_ref equivalent explain_order get_iname_duplication_options
-        has_schedulable_iname_nesting is_legal parallel_inames unneeded_barriers
+        AutoTest Dependence Equivalence ParallelConditions ParallelInames Parallelism Verdict
+        assume assume_independent assume_injective auto_test_vs_ref equivalent explain_order
+        get_iname_duplication_options has_schedulable_iname_nesting is_legal parallel_conditions
+        parallel_inames unneeded_barriers
         """,
     ),
     "Steps: recipes and choosing": _Purpose(

@@ -15,3 +15,19 @@ class NotCompiled(UserError):
 
 class ResultsDiffer(UserError):
     """A compiled function that computes something else than Python does."""
+
+
+class MalformedPragma(UserError):
+    """A comment that begins as a pragma does, and is none."""
+
+
+class UnknownClause(MalformedPragma):
+    """A word in a pragma that means nothing there."""
+
+
+class MisplacedPragma(UserError):
+    """A pragma that is not before a statement that it can be about."""
+
+
+class PragmaRefused(UserError):
+    """A pragma that claims what is not true: two instances depend on each other."""

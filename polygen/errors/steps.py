@@ -141,6 +141,10 @@ class NoSuchReduction(UserError):
     """A reduction that a step is about, and that no instruction has."""
 
 
+class NotAnAccumulation(UserError):
+    """A loop that is to be a reduction, and does not add up values one after the other."""
+
+
 class NotAProduct(UserError):
     """An instruction that is to be a product of matrices, and is none that a step knows."""
 

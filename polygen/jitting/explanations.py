@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from polygen.errors import in_users_words
 from polygen.python.program import HostStatements, KernelRegion, Step
 
 
@@ -24,16 +25,16 @@ def _lines(step: Step) -> str:
 
 
 def _of_kernel(step: KernelRegion) -> list[str]:
-    kernel = step.kernel
-    found = [f"  {_lines(step)}: kernel '{kernel.name}', {len(kernel.instructions)} instructions"]
-    found += [f"    {iname}: {tags}" for iname, tags in sorted(_tags(step).items())]
-    found += [f"    {choice}" for choice in kernel.choices]
+    plain = step.plain
+    found = [f"  {_lines(step)}: kernel '{plain.name}', {len(plain.instructions)} instructions"]
+    found += [f"    {line}" for line in step.claims]
+    for variant, kernel in step.kernels.scheduled:
+        if variant is not None:
+            names = {one.name: one.path for one in step.traced.inputs}
+            found.append(f"    {in_users_words(str(variant), names)}")
+        found += [f"    {iname}: {kernel.tags[iname]}" for iname in sorted(kernel.tags)]
+        found += [f"    {choice}" for choice in kernel.choices]
     return found
-
-
-def _tags(step: KernelRegion) -> dict[str, str]:
-    tags = step.kernel.tags
-    return {iname: str(tags[iname]) for iname in tags}
 
 
 def _of_python(step: HostStatements) -> list[str]:

@@ -13,11 +13,13 @@ import numpy as np
 
 from polygen.errors import NoSource
 from polygen.python.affine import Affine, number
+from polygen.python.annotations import prange
 from polygen.python.expressions import _SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
 from polygen.python.nodes import Storage
 from polygen.python.numpy_names import METHODS, OWN_METHODS, TABLE, array_of, matrix_product
 from polygen.python.refused import Refused
+from polygen.python.source_annotations import called_function
 from polygen.python.subscripts import subscripted
 from polygen.python.values import (
     Arrayed,
@@ -241,7 +243,17 @@ class Calls(Expressions):
 
     def is_range(self, node: ast.expr) -> bool:
         """Tell whether a loop runs over ``range()``."""
-        return isinstance(node, ast.Call) and self._is_builtin(node.func, builtins.range)
+        if not isinstance(node, ast.Call):
+            return False
+        return self._is_builtin(node.func, builtins.range) or self._is_prange(node.func)
+
+    def _is_prange(self, node: ast.expr) -> bool:
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or root.id in self.names:
+            return False
+        return called_function(node, self.outer) is prange
 
     def _is_builtin(self, node: ast.expr, function: Any) -> bool:
         if not isinstance(node, ast.Name) or node.id in self.names:

@@ -1,6 +1,6 @@
 """A function as a program: kernels, and statements that stay Python between them.
 
-    Program.run(names)   ->  for each block, the variant whose checks hold: a kernel, or Python
+Program.run(names)   ->  for each block, the variant whose checks hold: a kernel, or Python
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polygen.errors import NotCompiled, OverlappingArguments, PolygenError, UserError
+from polygen.errors import (
+    NotCompiled,
+    OverlappingArguments,
+    PolygenError,
+    PragmaRefused,
+    UserError,
+)
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import usable_name
 from polygen.python.function_source import FunctionSource
@@ -18,8 +24,13 @@ from polygen.python.generated_calls import MISS, PLAIN, CallWriter
 from polygen.python.interpreted import interpreted, names_read
 from polygen.python.kernel_of_nodes import kernel_of_nodes
 from polygen.python.liveness import liveness
+from polygen.python.loop_claims import Claims, claimed, loop_claims
 from polygen.python.nodes import For, Node, Nodes, When, While
+from polygen.python.pragmas.pragma_data import AtomicPragma, Pragma
+from polygen.python.pragmas.pragma_places import Position
 from polygen.python.refused import Refused
+from polygen.python.region_kernels import RegionKernels
+from polygen.python.source_annotations import annotations_of
 from polygen.python.tracer import Traced, trace
 from polygen.source import SourceLocation
 
@@ -48,21 +59,31 @@ class KernelRegion:
     """Statements that a kernel executes.
 
     Attributes:
-        kernel: the kernel, as it is run.
-        plain: the kernel as the statements say it.
+        kernels: the kernels, by the sizes that each is for.
         traced: what was traced.
         lines: the first and the last line.
+        claims: what became of pragmas, in words.
         call: runs it, or returns `MISS` for arguments that it is not for.
         end: the number of the statement behind it.
     """
 
-    kernel: Kernel
-    plain: Kernel
+    kernels: RegionKernels
     traced: Traced
     lines: tuple[int, int]
     call: Callable[..., Any]
     end: int
     given: tuple[str, ...]
+    claims: list[str]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the call that it was compiled for, as it is run."""
+        return self.kernels.first
+
+    @property
+    def plain(self) -> Kernel:
+        """The kernel as the statements say it."""
+        return self.kernels.plain
 
 
 @dataclass
@@ -103,6 +124,7 @@ class Program:
     options: ProgramOptions
     steps: dict[int, list[Step]] = field(default_factory=dict)
     _live: dict[int, frozenset[str]] = field(default_factory=dict)
+    _said: Mapping[Position, tuple[Pragma, ...]] | None = None
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -208,6 +230,8 @@ class Program:
                 why, remedy = error.why, error.remedy
                 where = _place_of(self.source, error)
                 line = error.line
+            except PragmaRefused:
+                raise
             except UserError as error:
                 why, remedy = error.what, error.remedy or ""
                 found = error.where
@@ -243,17 +267,29 @@ class Program:
         plain = kernel_of_nodes(
             traced, self.source, usable_name(self.source.tree.name), self.options.target
         )
-        kernel = plain
-        if self.options.schedule is not None:
-            sizes = {
-                name: value
-                for name, value in _size_values(traced, given).items()
-                if name in plain.parameters
-            }
-            kernel = self.options.schedule(plain, sizes)
-        call = CallWriter(traced, given, self.options.run(kernel)).call()
+        sizes = {
+            name: value
+            for name, value in _size_values(traced, given).items()
+            if name in plain.parameters
+        }
+        claims = self._claims(plain, traced)
+        claims.check(sizes)
+        kernels = RegionKernels(claims.kernel, self.options.schedule, self.options.run, sizes)
+        call = CallWriter(traced, given, _checked(kernels, claims)).call()
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
-        return KernelRegion(kernel, plain, traced, lines, call, end, tuple(given))
+        return KernelRegion(kernels, traced, lines, call, end, tuple(given), claims.lines)
+
+    def _claims(self, plain: Kernel, traced: Traced) -> Claims:
+        """Return what becomes of the pragmas about a block."""
+        if self._said is None:
+            self._said = annotations_of(self.source)
+        atomic = [
+            (line, column + self.source.indent)
+            for (line, column), pragmas in self._said.items()
+            if any(isinstance(pragma, AtomicPragma) for pragma in pragmas)
+        ]
+        names = {**traced.names, **{one.name: one.path for one in traced.inputs}}
+        return claimed(plain, list(loop_claims(traced.nodes.body, self._said)), atomic, names)
 
     def _host(
         self,
@@ -280,7 +316,7 @@ class Program:
         return HostStatements(lines, why, remedy, where, run, end, is_trivial)
 
 
-class _NoLoops(Exception):  # noqa: N818  (never shown)
+class _NoLoops(Exception):
     """A block in which nothing is repeated: Python is quicker."""
 
 
@@ -300,6 +336,18 @@ def _live_in(body: Sequence[ast.stmt]) -> frozenset[str]:
     # A statement before them, behind which all that they read is live.
     first = ast.copy_location(ast.Pass(), body[0])
     return liveness([first, *body]).after[first]
+
+
+def _checked(kernels: RegionKernels, claims: Claims) -> Callable[[dict[str, Any]], object]:
+    """Return what runs a kernel, once its call's sizes agree with what is claimed of loops."""
+    if not claims.refusals:
+        return kernels.run
+
+    def run(arguments: dict[str, Any]) -> object:
+        claims.check(arguments)
+        return kernels.run(arguments)
+
+    return run
 
 
 def _place_of(source: FunctionSource, error: Refused) -> SourceLocation | None:

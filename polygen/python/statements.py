@@ -12,6 +12,7 @@ from polygen.ir import expression as ex
 from polygen.python.affine import Affine, number
 from polygen.python.calls import Calls
 from polygen.python.expressions import joined_type
+from polygen.python.kept_conditions import needs_no_variable
 from polygen.python.liveness import Liveness, liveness, rebound, stores, stores_of_target
 from polygen.python.nodes import Assign, Break, Node, When, While
 from polygen.python.operators import operand_tree
@@ -530,6 +531,7 @@ class Statements(Calls):
             self._branch(made.otherwise, node.orelse, list(self.denied(condition).forms), before),
         ]
         self.depth -= 1
+        made.kept = made.kept and not needs_no_variable(made)
         self.emit(made)
         self._join_branches(assigned, before, ends)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from polygen.schedules.accumulations import accumulations_collected
 from polygen.schedules.contracted_arrays import arrays_contracted
 from polygen.schedules.dead_stores import dead_stores_dropped
 from polygen.schedules.distributed_loops import loops_distributed
@@ -22,6 +23,7 @@ Stage: TypeAlias = Callable[[Plan], None]
 
 STAGES: tuple[Stage, ...] = (
     dead_stores_dropped,  # what nothing reads
+    accumulations_collected,  # loops that add to one element: sums
     loops_distributed,  # statements that are parallel, beside some that are not
     nests_fused,  # nests side by side that share data, if their loops stay parallel
     arrays_contracted,  # temporaries that one iteration uses alone: scalars

@@ -17,6 +17,7 @@ from polygen.analysis.typing.inference import infer_types, kinds
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel
+from polygen.transforms.reductions.collect_reduction import is_accumulation
 from tests.proof import any_step
 from tests.proof.any_step import AnyStep
 
@@ -581,6 +582,12 @@ def _realize(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("realize_reduction", r.choice(((), (r.choice(reducing),))))
 
 
+def _collect(knl: Kernel, r: random.Random) -> AnyStep | None:
+    loops = [(insn.id, i) for insn in knl.assignments for i in sorted(insn.within_inames)]
+    found = [loop for loop in loops if is_accumulation(knl, *loop)] or loops
+    return AnyStep("collect_reduction", r.choice(found)) if found else None
+
+
 def _share_reduction(knl: Kernel, r: random.Random) -> AnyStep | None:
     # Numbers without a type of their own have another one once they are stored: docs/proofs.md.
     known = kinds(infer_types(knl.expanded))
@@ -699,6 +706,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "add_inames_to_insn": (_more_inames, 1),
     "remove_inames_from_insn": (_fewer_inames, 1),
     "realize_reduction": (_realize, 2),
+    "collect_reduction": (_collect, 1),
     "reduce_in_parts": (_parts, 1),
     "unroll_reduction": (_terms, 1),
     "parallelize_reduction": (_share_reduction, 1),

@@ -1,0 +1,125 @@
+"""Functions that say how loops are meant to run.  In plain Python they are nothing special.
+
+Compiled functions know them: a loop over `prange` is claimed to be parallel, an update by
+`atomic_add` is atomic.  Without a decorator they do what NumPy does, one iteration after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from polygen.ir.public import public
+
+MVL = 128
+"""The largest number of elements that `vidx` is asked for at once; any is right."""
+
+
+@public
+def prange(
+    start: SupportsIndex, stop: SupportsIndex | None = None, step: SupportsIndex = 1
+) -> range:
+    """Return ``range(start, stop, step)``, and claim that the loop over it is parallel.
+
+    In a function that `jit` compiles, polygen proves the claim, or refuses it with two iterations
+    that depend on each other.  Otherwise this is `range`.
+
+    Parameters:
+        start, stop, step: as of `range`.
+
+    >>> import polygen as pg
+    >>> pg.prange(3), pg.prange(1, 7, 2)
+    (range(0, 3), range(1, 7, 2))
+    """
+    return range(start) if stop is None else range(start, stop, step)
+
+
+@public
+def vidx(start: SupportsIndex, step: SupportsIndex, bound: SupportsIndex | None = None) -> Any:
+    """Return the subscripts from `start` on, `step` of them, those below `bound` alone.
+
+    Parameters:
+        start: the first one.
+        step: how many there are at most; `MVL` is usual.
+        bound: what all are below; None for no bound.
+
+    Returns:
+        An array of integers, for subscripts: ``x[pg.vidx(i, pg.MVL, n)]``.
+
+    >>> import polygen as pg
+    >>> pg.vidx(8, 4, bound=10)
+    array([8, 9])
+    """
+    first = int(start)
+    end = first + int(step)
+    return np.arange(first, max(first, end if bound is None else min(end, int(bound))))
+
+
+@public
+def where(condition: Any, if_true: Any, if_false: Any) -> Any:
+    """Return what one of two values is, element by element: ``numpy.where``.
+
+    Parameters:
+        condition: what chooses.
+        if_true: the value where it holds.
+        if_false: the value where it does not.
+
+    >>> import polygen as pg
+    >>> int(pg.where(3 > 2, 10, 20))
+    10
+    """
+    return np.where(condition, if_true, if_false)
+
+
+def _update(array: Any, index: Any, value: Any, operation: np.ufunc) -> None:
+    operation.at(array, index, value)
+
+
+@public
+def atomic_add(array: Any, index: Any, value: Any) -> None:
+    """Add to elements of an array, whoever else does so at once: ``array[index] += value``.
+
+    A subscript that occurs twice counts twice, as with ``numpy.add.at``.
+
+    Parameters:
+        array: the array.
+        index: a subscript, or a tuple of them.
+        value: what is added.
+
+    >>> import numpy as np
+    >>> import polygen as pg
+    >>> counts = np.zeros(3, int)
+    >>> pg.atomic_add(counts, [0, 2, 2], 1)
+    >>> counts
+    array([1, 0, 2])
+    """
+    _update(array, index, value, np.add)
+
+
+@public
+def atomic_sub(array: Any, index: Any, value: Any) -> None:
+    """Subtract from elements of an array: as `atomic_add`, with ``-=``."""
+    _update(array, index, value, np.subtract)
+
+
+@public
+def atomic_min(array: Any, index: Any, value: Any) -> None:
+    """Lower elements of an array to a value: as `atomic_add`, with ``numpy.minimum``."""
+    _update(array, index, value, np.minimum)
+
+
+@public
+def atomic_max(array: Any, index: Any, value: Any) -> None:
+    """Raise elements of an array to a value: as `atomic_add`, with ``numpy.maximum``."""
+    _update(array, index, value, np.maximum)
+
+
+# The operator that each update stands for.
+UPDATES: dict[Callable[..., None], str] = {
+    atomic_add: "+",
+    atomic_sub: "-",
+    atomic_min: "min",
+    atomic_max: "max",
+}
