@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ from polygen.python.values import (
     View,
     affine_number,
     constant_number,
-    converted_tree,
+    literal,
 )
 
 _SIGNS: dict[type[ast.AST], str] = {
@@ -260,10 +261,8 @@ class Expressions(Trace):
             facts = self.facts
             if facts.is_never_negative(form.minus(1)) or facts.is_always_negative(form):
                 return
-        raise Refused(
-            "a number of Python's is divided by one that may be 0, which is an error in Python",
-            "divide by np.float64(x), which gives infinity",
-        )
+        zero = literal(0, other.dtype, weak=False)
+        self.fault(ex.Comparison(other.element(), "==", zero), ZeroDivisionError)
 
     def _check_shift(self, other: Number) -> None:
         if not (other.is_constant and 0 <= other.value < 63):
@@ -357,7 +356,10 @@ class Expressions(Trace):
         is_and = isinstance(node.op, ast.And)
         parts: list[Number] = []
         for operand in node.values:
-            given = self.value(operand)
+            with ExitStack() as stack:
+                for part in parts:
+                    stack.enter_context(self.where(part if is_and else self.denied(part)))
+                given = self.value(operand)
             if isinstance(given, Number) and given.dtype != BOOL and not given.is_constant:
                 raise Refused("'and' and 'or' return a number", "compare it: x != 0", operand)
             one = self.truth(given)
@@ -433,8 +435,21 @@ class Expressions(Trace):
         condition = self.truth(self.value(node.test))
         if condition.is_constant:
             return self.value(node.body if condition.value else node.orelse)
-        one, other = self.number(node.body), self.number(node.orelse)
+        with self.where(condition):
+            one = self.number(node.body)
+        with self.where(self.denied(condition)):
+            other = self.number(node.orelse)
         return self.chosen(condition, one, other)
+
+    @contextmanager
+    def where(self, condition: Number) -> Generator[None]:
+        """Let expressions be evaluated where a condition holds alone."""
+        self.asked.append(condition.element())
+        try:
+            with self.facts.assuming(list(condition.forms)):
+                yield
+        finally:
+            self.asked.pop()
 
     def chosen(self, condition: Number, one: Number, other: Number) -> Number:
         """Return one of two numbers."""

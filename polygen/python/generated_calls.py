@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from polygen.python.affine import Affine, Floor
-from polygen.python.nodes import Nodes
+from polygen.python.nodes import FAULTS, Nodes
 from polygen.python.tracer import Result, Traced
 
 
@@ -26,6 +26,14 @@ class Miss:
 
 
 MISS = Miss()
+PLAIN = Miss()  # the arguments are those of this variant, and Python has to run the statements
+
+
+def raised(faults: np.ndarray[Any, Any]) -> None:
+    """Raise what Python raises for the first kind of fault that was counted."""
+    for count, (kind, text) in zip(faults, FAULTS, strict=True):
+        if count:
+            raise kind(text)
 
 
 def affine_text(form: Affine) -> str:
@@ -57,6 +65,8 @@ class CallWriter:
         self._given = given
         self._known: dict[str, Any] = {
             "_pg_MISS": MISS,
+            "_pg_PLAIN": PLAIN,
+            "_pg_raised": raised,
             "_pg_ndarray": np.ndarray,
             "_pg_empty": np.empty,
             "_pg_zeros": np.zeros,
@@ -77,11 +87,15 @@ class CallWriter:
         conditions = [*sizes, *[f"{affine_text(g)} >= 0" for g in self._traced.guards]]
         if conditions:
             lines.append(f"    if not ({' and '.join(conditions)}): return _pg_MISS")
+        lines += self._looks_at_subscripts()
         lines += self._allocations(self._traced.nodes)
         passed = [f"{one.name!r}: {one.name}" for one in self._traced.inputs]
         made = [s.name for s in self._traced.nodes.storages.values() if s.role == "made"]
         passed += [f"{name!r}: {name}" for name in made]
         lines.append(f"    _pg_run({{{', '.join(passed)}}})")
+        if self._traced.nodes.fault is not None:
+            name = self._traced.nodes.fault
+            lines.append(f"    if {name}.any(): _pg_raised({name})")
         lines.append(f"    return {self._results()}")
         scope = dict(self._known)
         exec(compile("\n".join(lines), "<polygen:call>", "exec"), scope)  # noqa: S102
@@ -145,6 +159,16 @@ class CallWriter:
         name = f"_pg_v{len(self._known)}"
         self._known[name] = value
         return name
+
+    def _looks_at_subscripts(self) -> list[str]:
+        """Return lines that leave calls to Python of which a subscript is outside."""
+        lines: list[str] = []
+        for name, extent in self._traced.nodes.index_guards:
+            is_unsigned = self._traced.nodes.storages[name].dtype.kind == "u"
+            end = affine_text(extent)
+            least = "" if is_unsigned else f" or {name}.min() < -{end}"
+            lines.append(f"    if {name}.size and ({name}.max() >= {end}{least}): return _pg_PLAIN")
+        return lines
 
     # --- what is passed
 

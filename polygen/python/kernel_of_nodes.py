@@ -8,13 +8,14 @@ from typing import Any
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.atomicity import Atomicity
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.language.builder.builder import Builder
 from polygen.python.affine import Affine
 from polygen.python.function_source import FunctionSource
-from polygen.python.nodes import Assign, Break, For, Node, Storage, When, While
+from polygen.python.nodes import Assign, Break, Fault, For, Node, Storage, When, While
 from polygen.python.tracer import Traced
 from polygen.source import SourceLocation
 from polygen.transforms.kernels.set_options import set_options
@@ -79,13 +80,16 @@ class _Maker:
             case Assign():
                 value = self._tree(node.value)
                 self._reduced(value)
-                self._builder.assign(self._tree(node.target), value, location=self._at(node.node))
+                target, place = self._tree(node.target), self._at(node.node)
+                self._builder.assign(target, value, within=(), location=place)
             case For():
                 self._for(node)
             case While():
                 self._while(node)
             case When():
                 self._when(node)
+            case Fault():
+                self._fault(node)
             case Break():
                 self._builder.break_(location=self._at(node.node))
 
@@ -114,6 +118,21 @@ class _Maker:
         if node.otherwise:
             with self._builder.otherwise(location=place):
                 self._block(node.otherwise)
+
+    def _fault(self, node: Fault) -> None:
+        name = self._traced.nodes.fault
+        assert name is not None  # noqa: S101
+        count: Any = ex.Subscript(ex.Variable(name), node.kind)
+        condition = self._tree(node.condition)
+        self._reduced(condition)
+        self._builder.assign(
+            count,
+            ex.sum_of(count, 1),
+            when=condition,
+            within=(),
+            atomic=Atomicity(),
+            location=self._at(node.node),
+        )
 
     def _reduced(self, tree: Expression) -> None:
         """Make the loops of reductions, which are none of the open ones."""

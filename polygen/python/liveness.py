@@ -47,6 +47,24 @@ def stores(nodes: list[ast.stmt]) -> set[str]:
     }
 
 
+def rebound(nodes: list[ast.stmt]) -> set[str]:
+    """Return the names that statements give new values: ``x += y`` updates an array instead."""
+    updated = {
+        id(part.target)
+        for node in nodes
+        for part in ast.walk(node)
+        if isinstance(part, ast.AugAssign)
+    }
+    return {
+        part.id
+        for node in nodes
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name)
+        and isinstance(part.ctx, ast.Store)
+        and id(part) not in updated
+    }
+
+
 def liveness(body: list[ast.stmt], out: frozenset[str] = frozenset()) -> Liveness:
     """Return what is live in a block of statements, after which `out` is read."""
     found = _Walk()

@@ -79,7 +79,29 @@ class Break:
     node: ast.AST | None
 
 
-Node: TypeAlias = Assign | For | While | When | Break
+@dataclass
+class Fault:
+    """Counts that something happened that is an error in Python.
+
+    Attributes:
+        condition: where it happens.
+        kind: which error it is, a place in `FAULTS`.
+    """
+
+    condition: Expression
+    kind: int
+    node: ast.AST | None
+
+
+# What Python raises, by the place in the array of faults.
+FAULTS: tuple[tuple[type[Exception], str], ...] = (
+    (ZeroDivisionError, "division by zero"),
+    (IndexError, "a subscript is out of bounds"),
+    (ValueError, "math domain error"),
+    (OverflowError, "math range error"),
+)
+
+Node: TypeAlias = Assign | For | While | When | Break | Fault
 
 
 @dataclass(eq=False)
@@ -125,6 +147,9 @@ class Nodes:
         parameters: scalars that the call passes, by name: their types; None for sizes.
         reduced: the loops of reductions: bounds.
         guards: forms that are at least 0.
+        fault: the array that counts faults; None if there can be none.
+        index_guards: arrays of subscripts that the call looks at: each value is from minus the
+            form to below the form.
     """
 
     body: list[Node] = field(default_factory=list)
@@ -133,3 +158,5 @@ class Nodes:
     parameters: dict[str, np.dtype | None] = field(default_factory=dict)
     reduced: dict[str, tuple[Affine, Affine]] = field(default_factory=dict)
     guards: list[Affine] = field(default_factory=list)
+    fault: str | None = None
+    index_guards: dict[tuple[str, Affine], None] = field(default_factory=dict)

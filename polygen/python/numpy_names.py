@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.language.operations import find_operation
 from polygen.python.affine import Affine, number
@@ -297,11 +298,20 @@ def reduced(
         names = tuple([next(iter(loop.symbols())) for loop in loops])
         if not names:
             return converted_tree(tree, computed, dtype)
-        made = _reduction_tree(operation, names, tree)
+        made = _reduction_tree(operation, names, _depending(tree, names))
         return converted_tree(made, computed, dtype)
 
     made = Lazy(dtype, shape, element, is_costly=True)
     return made if shape else trace.frozen(Number(dtype, tree=element(())), operation)
+
+
+def _depending(tree: Expression, names: tuple[str, ...]) -> Expression:
+    """Return what is reduced so that it mentions all loops, also where it is the same in all."""
+    read = walk.free_variables(tree)
+    for name in names:
+        if name not in read:
+            tree = ex.If(ex.Comparison(ex.Variable(name), ">=", 0), tree, tree)
+    return tree
 
 
 def _adds_floats(operation: str, dtype: np.dtype) -> bool:
@@ -424,7 +434,8 @@ def matrix_product(trace: Expressions, left: Value, right: Value) -> Value:
             for v, i in ((first, row), (second, column))
         ]
         name = next(iter(loop.symbols()))
-        return converted_tree(_reduction_tree("sum", (name,), _times(parts, computed)), computed, dtype)
+        term = _depending(_times(parts, computed), (name,))
+        return converted_tree(_reduction_tree("sum", (name,), term), computed, dtype)
 
     made = Lazy(dtype, shape, element, is_costly=True)
     return made if shape else trace.frozen(Number(dtype, tree=element(())), "dot")

@@ -59,8 +59,9 @@ def types_of(rule: Rule, operands: Sequence[Any]) -> tuple[tuple[np.dtype, ...],
         Refused: if NumPy has no such operation.
     """
     asked: list[Any] = []
+    all_weak = all(one.weak for one in operands)
     for one in operands:
-        if one.weak and one.dtype.kind != "b":
+        if one.weak and not all_weak and one.dtype.kind != "b":
             asked.append(_WEAK[one.dtype.kind])
         else:
             asked.append(one.dtype)

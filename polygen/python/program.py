@@ -14,7 +14,7 @@ from polygen.errors import NotCompiled, OverlappingArguments, PolygenError, User
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import usable_name
 from polygen.python.function_source import FunctionSource
-from polygen.python.generated_calls import MISS, CallWriter
+from polygen.python.generated_calls import MISS, PLAIN, CallWriter
 from polygen.python.interpreted import interpreted, names_read
 from polygen.python.kernel_of_nodes import kernel_of_nodes
 from polygen.python.liveness import liveness
@@ -162,9 +162,10 @@ class Program:
             if source.outer_values().get(name, MISS) is not value:
                 return MISS
         try:
-            return step.call(*values)
+            found = step.call(*values)
         except OverlappingArguments:
-            return self._interpreted(step, names)
+            found = PLAIN
+        return self._interpreted(step, names) if found is PLAIN else found
 
     def _interpreted(self, step: KernelRegion, names: dict[str, Any]) -> Any:
         """Run the statements of a kernel as Python: arguments overlap."""

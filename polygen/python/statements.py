@@ -12,7 +12,7 @@ from polygen.ir import expression as ex
 from polygen.python.affine import Affine, number
 from polygen.python.calls import Calls
 from polygen.python.expressions import joined_type
-from polygen.python.liveness import Liveness, liveness, stores, stores_of_target
+from polygen.python.liveness import Liveness, liveness, rebound, stores, stores_of_target
 from polygen.python.nodes import Assign, Break, Node, When, While
 from polygen.python.operators import operand_tree
 from polygen.python.refused import Refused, refused_construct
@@ -360,10 +360,13 @@ class Statements(Calls):
 
     # --- variables that blocks assign to
 
-    def _make_cells(self, node: ast.stmt, names: set[str]) -> None:
+    def _make_cells(self, node: ast.stmt, names: set[str], body: list[ast.stmt]) -> None:
         """Let names stand for variables of the kernel, before a loop or a branch."""
+        new = rebound(body)
         for name in sorted(names):
             known = self.names.get(name)
+            if isinstance(known, View) and name not in new:
+                continue
             key = (node, name, self.frame)
             if isinstance(known, Cell | ArrayCell | Pending):
                 continue
@@ -399,6 +402,8 @@ class Statements(Calls):
             now = self.names.get(name)
             if isinstance(now, Pending):
                 self.names.pop(name)
+            elif now is before.get(name) and isinstance(now, View):
+                continue
             elif isinstance(now, Cell | ArrayCell):
                 was_there = isinstance(before.get(name), Cell | ArrayCell)
                 if not was_there and not runs:
@@ -419,14 +424,17 @@ class Statements(Calls):
         assigned = stores(node.body) | stores_of_target(node.target)
         live = self.live.after[node] | self.live.carried[node]
         targets = stores_of_target(node.target)
+        count = _count(lower, upper, step)
+        if self.never_runs(count):
+            self._skipped(assigned)
+            return
         carried = ((stores(node.body) & live) - targets) | (
             targets & self.live.after[node] if _has_break(node.body) else set()
         )
-        self._make_cells(node, carried)
+        self._make_cells(node, carried, node.body)
         before = dict(self.names)
         for name in targets - carried:
             self.names.pop(name, None)
-        count = _count(lower, upper, step)
         like = node.target.id if isinstance(node.target, ast.Name) else "i"
         is_plain = step == 1
         self.depth += 1
@@ -440,6 +448,19 @@ class Statements(Calls):
         runs = bool(left) and self.facts.holds(count.minus(1)) is True
         self._after_block(assigned - targets, before, runs=runs)
         self._final_values(node, targets - carried, lower, count, step, runs=runs)
+
+    def never_runs(self, count: Affine) -> bool:
+        """Tell whether a loop has no iterations in all calls of this variant."""
+        if any(s not in self.facts.values for s in count.symbols()):
+            return False
+        if count.evaluate(self.facts.values) > 0:
+            return False
+        return self.facts.holds(count.minus(1)) is False
+
+    def _skipped(self, names: set[str]) -> None:
+        for name in names:
+            if name not in self.names:
+                self.names[name] = Unbound("the loop that assigns it has no iterations")
 
     def _final_values(
         self,
@@ -473,7 +494,7 @@ class Statements(Calls):
             raise Refused("'while ... else' has no rule", "use a flag", node)
         assigned = stores(node.body)
         live = self.live.after[node] | self.live.carried[node]
-        self._make_cells(node, assigned & live)
+        self._make_cells(node, assigned & live, node.body)
         before = dict(self.names)
         made = While(self.name("pass_"), None, [], node)
         self.depth += 1
@@ -500,7 +521,7 @@ class Statements(Calls):
             self.block(node.body if condition.value else node.orelse)
             return
         assigned = stores(node.body) | stores(node.orelse)
-        self._make_cells(node, assigned & self.live.after[node])
+        self._make_cells(node, assigned & self.live.after[node], [*node.body, *node.orelse])
         before = dict(self.names)
         made = When(condition.element(), [], [], not condition.is_affine, node)
         self.depth += 1

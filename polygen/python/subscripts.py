@@ -151,8 +151,11 @@ def position(trace: Trace, key: Number, extent: Affine) -> Index:
         raise Refused(f"a subscript is a {key.dtype}", "convert it with int()")
     if key.affine is not None:
         return affine_position(trace, key.affine, extent)
-    key = trace.frozen(key)
-    return _wrapped(trace, key.element(), key.dtype, extent)
+    tree = key.element()
+    if trace.checks_at_call(tree, extent):
+        return _wrapped(trace.frozen(key).element(), key.dtype, extent)
+    tree = trace.frozen(key).element()
+    return _checked(trace, tree, key.dtype, extent)
 
 
 def affine_position(trace: Trace, form: Affine, extent: Affine) -> Index:
@@ -161,18 +164,40 @@ def affine_position(trace: Trace, form: Affine, extent: Affine) -> Index:
     if facts.is_never_negative(form):
         if facts.is_always_negative(extent.minus(1).minus(form)):
             raise Refused("a subscript is outside of its array")
-        facts.is_never_negative(extent.minus(1).minus(form))
-        return form
+        if facts.is_never_negative(extent.minus(1).minus(form)):
+            return form
+        return _checked(trace, form.tree(), np.dtype("uint64"), extent)
     if facts.is_always_negative(form):
         if facts.is_always_negative(form.plus(extent)):
             raise Refused("a subscript is outside of its array")
-        facts.is_never_negative(form.plus(extent))
-        return form.plus(extent)
-    return _wrapped(trace, form.tree(), np.dtype("int64"), extent)
+        if facts.is_never_negative(form.plus(extent)):
+            return form.plus(extent)
+    tree, is_inside = form.tree(), facts.is_never_negative(extent.minus(1).minus(form))
+    if is_inside and facts.is_never_negative(form.plus(extent)):
+        return _wrapped(tree, np.dtype("int64"), extent)
+    return _checked(trace, tree, np.dtype("int64"), extent)
 
 
-def _wrapped(trace: Trace, tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
-    del trace
+def _checked(trace: Trace, tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
+    """Return a subscript that may be outside, which is an error: a place inside in any case."""
+    trace.fault(_is_outside(tree, dtype, extent), IndexError)
+    return _kept_inside(tree, dtype, extent)
+
+
+def _kept_inside(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
+    inner = _wrapped(tree, dtype, extent)
+    least = ex.Min((inner, extent.minus(1).tree()))  # type: ignore[arg-type]
+    return ex.Max((0, least))  # type: ignore[arg-type]
+
+
+def _is_outside(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
+    above = ex.Comparison(tree, ">=", extent.tree())
+    if dtype.kind == "u":
+        return above
+    return ex.LogicalOr((above, ex.Comparison(tree, "<", extent.times(-1).tree())))
+
+
+def _wrapped(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
     if dtype.kind == "u":
         return tree
     from_end = ex.sum_of(tree, extent.tree())
@@ -275,6 +300,22 @@ def _clipped_by_data(
 # --- gathers
 
 
+def _for_gather(
+    trace: Trace, key: Number | Arrayed, extent: Affine | None
+) -> Callable[[Expression], Index]:
+    """Return what makes a place of an element of an array of subscripts, and check all of them."""
+    assert extent is not None  # noqa: S101
+    if isinstance(key, Number):
+        at = position(trace, key, extent)
+        return lambda _tree: at
+    names = tuple([Affine.of(f"?{axis}") for axis in range(len(key.shape))])
+    if isinstance(key, View) and trace.checks_at_call(key.element(names), extent):
+        return lambda tree: _wrapped(tree, key.dtype, extent)
+    with trace.each(key.shape) as index:
+        trace.fault(_is_outside(key.element(index), key.dtype, extent), IndexError)
+    return lambda tree: _kept_inside(tree, key.dtype, extent)
+
+
 def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
     """Return elements at places that arrays of integers tell, which go together."""
     pairs = _with_extents(array, parts)
@@ -290,6 +331,7 @@ def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
     axes = {
         at: _axis(trace, part, extent) for at, (part, extent) in enumerate(pairs) if at not in chosen
     }
+    wrap = {at: _for_gather(trace, pairs[at][0], pairs[at][1]) for at in chosen}
     first, rank = chosen[0], len(common)
     before = [axes[at].extent for at in range(first)]
     after = [axes[at].extent for at in range(chosen[-1] + 1, len(pairs))]
@@ -299,13 +341,7 @@ def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
         own = index[first : first + rank]
         found: list[Index] = [axes[at].place(index[at]) for at in range(first)]
         for at in chosen:
-            key, extent = pairs[at]
-            tree = trace.element_of(key, rank, own)
-            assert extent is not None  # noqa: S101
-            if isinstance(key, Number) and key.affine is not None:
-                found.append(affine_position(trace, key.affine, extent))
-            else:
-                found.append(_wrapped(trace, tree, key.dtype, extent))
+            found.append(wrap[at](trace.element_of(pairs[at][0], rank, own)))
         rest = index[first + rank :]
         found += [axes[chosen[-1] + 1 + k].place(i) for k, i in enumerate(rest)]
         return tuple(found)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.names import usable_name
 from polygen.python.affine import Affine, number
 from polygen.python.element_overlap_test import reads_other_elements
-from polygen.python.nodes import Assign, For, Node, Nodes, Scalar, Storage
+from polygen.python.nodes import FAULTS, Assign, Fault, For, Node, Nodes, Scalar, Storage
 from polygen.python.operators import operand_tree
 from polygen.python.refused import Refused
 from polygen.python.size_facts import SizeFacts
@@ -44,6 +45,10 @@ class Trace:
         self.node: ast.AST | None = None
         self._body: list[Node] = self.nodes.body
         self._taken: dict[str, str] = {}
+        self._values_kept: list[dict[Expression, tuple[str, frozenset[str], int]]] = [{}]
+        self._clock = 0
+        self._written: dict[str, int] = {}
+        self.asked: list[Expression] = []
 
     # --- names
 
@@ -65,16 +70,20 @@ class Trace:
 
     def emit(self, node: Node) -> None:
         """Add a statement."""
+        self._clock += 1
+        if isinstance(node, Assign):
+            self._written[ex.name_of(node.target)] = self._clock
         self._body.append(node)
 
     @contextmanager
     def inside(self, body: list[Node]) -> Generator[None]:
         """Let statements be added to a block."""
         outer, self._body = self._body, body
+        kept, self._values_kept = self._values_kept, [{}]
         try:
             yield
         finally:
-            self._body = outer
+            self._body, self._values_kept = outer, kept
 
     @contextmanager
     def loop(
@@ -93,6 +102,10 @@ class Trace:
         """Open a loop for each axis."""
         if not shape:
             yield ()
+            return
+        if shape[0].is_constant and shape[0].constant <= 0:
+            with self.inside([]), self.each(shape[1:]) as inner:
+                yield (number(0), *inner)
             return
         if shape[0] == number(1):
             with self.each(shape[1:]) as inner:
@@ -120,22 +133,59 @@ class Trace:
         """Return a scalar that keeps its value: one of a variable is copied."""
         if value.is_constant or (value.affine is not None and value.cell is None):
             return value
-        name = self.scalar(like, value.dtype)
-        self.emit(Assign(ex.Variable(name), value.element(), self.node))
+        tree = value.element()
+        known = None if like != "t" else self._same_value(tree)
+        name = known or self.scalar(like, value.dtype)
+        if known is None:
+            self.emit(Assign(ex.Variable(name), tree, self.node))
+            self._keep_value(tree, name)
         affine = None
         if value.dtype.kind in "iu":
             affine = Affine.of(name)
-            self.facts.ranges[name] = (number(0) if value.dtype.kind == "u" else None, None)
+            least = number(0) if value.dtype.kind == "u" else None
+            self.facts.ranges.setdefault(name, (least, None))
         return Number(value.dtype, value.weak, ex.Variable(name), affine)
 
     def integer(
         self, tree: Expression, low: Affine | None, high: Affine | None, like: str = "t"
     ) -> Affine:
         """Return a new integer temporary, of which the range may be known."""
+        known = self._same_value(tree)
+        if known is not None:
+            return Affine.of(known)
         name = self.scalar(like, np.dtype("int64"))
         self.emit(Assign(ex.Variable(name), tree, self.node))
         self.facts.ranges[name] = (low, high)
+        self._keep_value(tree, name)
         return Affine.of(name)
+
+    def _keep_value(self, tree: Expression, name: str) -> None:
+        """Remember that a temporary has a value, as long as nothing in it is written."""
+        self._values_kept[-1][tree] = (name, walk.free_variables(tree), self._clock)
+
+    def _same_value(self, tree: Expression) -> str | None:
+        """Return a temporary of this block that has a value already."""
+        known = self._values_kept[-1].get(tree)
+        if known is None:
+            return None
+        name, read, clock = known
+        return name if all(self._written.get(one, 0) <= clock for one in read) else None
+
+    # --- what is an error in Python
+
+    def fault(self, condition: Expression, kind: type[Exception]) -> None:
+        """Let the call raise an error if a condition holds here."""
+        nodes = self.nodes
+        if nodes.fault is None:
+            made = self.storage(
+                "faults", np.dtype("int32"), (number(len(FAULTS)),), "made", zeros=True,
+                is_written=True,
+            )  # fmt: skip
+            nodes.fault = made.name
+        place = next(at for at, (known, _) in enumerate(FAULTS) if known is kind)
+        if self.asked:
+            condition = ex.LogicalAnd((*self.asked, condition))
+        self.emit(Fault(condition, place, self.node))
 
     def storage(
         self, like: str, dtype: np.dtype, shape: Sequence[Affine], role: str, **more: Any
@@ -166,6 +216,11 @@ class Trace:
             if self.facts.holds(extent) is False:
                 raise Refused("an array has a negative extent")
         return whole(self.storage(like, dtype, shape, "made", zeros=zeros))
+
+    def checks_at_call(self, tree: Expression, extent: Affine) -> bool:
+        """Tell whether the call looks at subscripts: those that are arguments, never written."""
+        del tree, extent
+        return False
 
     # --- shapes
 

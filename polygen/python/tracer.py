@@ -163,6 +163,7 @@ class _Tracer(Statements):
         except Returned as found:
             returned = found.value
         self._check_kept()
+        self._check_index_guards()
         results: dict[str, Result] = {}
         if returned is not None:
             results["return"] = self._result(returned, "result")
@@ -257,6 +258,23 @@ class _Tracer(Statements):
         if not self.frame:
             self.at_line = node.lineno
         super().statement(node)
+
+    def checks_at_call(self, tree: ex.Expression, extent: Affine) -> bool:
+        if not isinstance(tree, ex.Subscript):
+            return False
+        storage = self.nodes.storages.get(ex.name_of(tree))
+        if storage is None or storage.role != "input" or ("written", storage.name) in self.types:
+            return False
+        if any(s not in self.facts.values for s in extent.symbols()):
+            return False
+        self.nodes.index_guards[storage.name, extent] = None
+        return True
+
+    def _check_index_guards(self) -> None:
+        for name, _ in self.nodes.index_guards:
+            if self.nodes.storages[name].is_written:
+                self.types["written", name] = (INT64, False)
+                raise Retrace
 
     def from_outside(self, name: str) -> Any:
         assert self.source is not None  # noqa: S101
