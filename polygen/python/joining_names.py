@@ -71,7 +71,9 @@ def _joined(trace: Expressions, parts: Sequence[Arrayed], at: int) -> View:
 def _between(trace: Expressions, array: View, ends: dict[int, tuple[Affine, Affine]]) -> View:
     """Return a part of an array, between two places along some axes."""
     keys = [
-        Slice(*map(affine_number, ends[axis]), None) if axis in ends else Slice(None, None, None)
+        Slice(affine_number(ends[axis][0]), affine_number(ends[axis][1]), None)
+        if axis in ends
+        else Slice(None, None, None)
         for axis in range(len(array.shape))
     ]
     found = subscripted(trace, array, tuple(keys))
@@ -110,8 +112,8 @@ def columns(trace: Expressions, value: Value) -> Value:
 
 def _with_axis(trace: Expressions, array: Arrayed, at: int) -> Arrayed:
     found = TABLE[np.expand_dims](trace, array, constant_number(at))
-    assert not isinstance(found, Number | Several | Constant)
-    return found  # type: ignore[return-value]  (of an array)
+    assert isinstance(found, Lazy | View)
+    return found
 
 
 # --- borders

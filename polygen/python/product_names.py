@@ -12,7 +12,7 @@ from polygen.ir.expression import Expression
 from polygen.language.operations import find_operation
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
-from polygen.python.numpy_names import array_of
+from polygen.python.numpy_names import TABLE, array_of
 from polygen.python.numpy_names import matrix_product as _product_of_matrices
 from polygen.python.refused import Refused
 from polygen.python.values import (
@@ -24,6 +24,7 @@ from polygen.python.values import (
     Number,
     Several,
     Value,
+    constant_number,
     converted_tree,
 )
 
@@ -42,7 +43,17 @@ def einsum(trace: Expressions, subscripts: Value, *operands: Value) -> Value:
     if not arrow:
         letters = sorted(set(inputs) - {","})
         output = "".join(letter for letter in letters if inputs.count(letter) == 1)
+    if len(terms) == len(operands) == 1 and set(terms[0]) == set(output):
+        return _permuted(trace, operands[0], terms[0], output)
     return product_of_indices(trace, terms, output, operands)
+
+
+def _permuted(trace: Expressions, operand: Value, term: str, output: str) -> Value:
+    """Return axes in another order: a view, as in NumPy."""
+    if len(term) != len(output):
+        raise Refused("np.einsum of a diagonal, which is a view", "write np.diag(a)")
+    order = [constant_number(term.index(letter)) for letter in output]
+    return TABLE[np.transpose](trace, _array(trace, operand), Several(tuple(order)))
 
 
 def product_of_indices(
@@ -128,6 +139,8 @@ def tensordot(trace: Expressions, left: Value, right: Value, axes: Value | None 
         second[b] = first[a]
     kept = [x for at, x in enumerate(first) if at not in mine]
     kept += [x for at, x in enumerate(second) if at not in theirs]
+    if not kept:
+        raise Refused("np.tensordot of all axes is an array without any", "use np.sum(a*b)")
     terms = ["".join(first), "".join(second)]
     return product_of_indices(trace, terms, "".join(kept), [one, other])
 
@@ -185,17 +198,15 @@ def _product_of_stacks(trace: Expressions, one: Arrayed, other: Arrayed) -> Lazy
         *stack, row, column = index
         loop = trace.reduced(one.shape[-1], "k")
         at = {"r": row, "c": column, "k": loop}
-        slices = [
-            Lazy(
-                array.dtype,
-                array.shape[-2:],
-                lambda i, array=array: array.element((*place(array, tuple(stack)), *i)),
-            )
-            for array in (one, other)
-        ]
+        slices = [_matrix(array, place(array, tuple(stack))) for array in (one, other)]
         return _sum(slices, ["rk", "kc"], at, ["k"], dtype)
 
     return Lazy(dtype, shape, element, is_costly=True)
+
+
+def _matrix(array: Arrayed, stack: Indices) -> Lazy:
+    """Return one matrix of a stack."""
+    return Lazy(array.dtype, array.shape[-2:], lambda index: array.element((*stack, *index)))
 
 
 ROWS: dict[Any, Callable[..., Value]] = {

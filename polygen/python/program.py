@@ -12,7 +12,7 @@ from typing import Any
 
 from polygen.errors import NotCompiled, OverlappingArguments, PolygenError, UserError
 from polygen.ir.kernel import Kernel
-from polygen.ir.names import usable_name
+from polygen.ir.names import usable_function_name
 from polygen.python.function_source import FunctionSource
 from polygen.python.generated_calls import MISS, PLAIN, CallWriter
 from polygen.python.interpreted import interpreted, names_read
@@ -241,7 +241,7 @@ class Program:
         if not _has_loops(traced.nodes):
             raise _NoLoops
         plain = kernel_of_nodes(
-            traced, self.source, usable_name(self.source.tree.name), self.options.target
+            traced, self.source, usable_function_name(self.source.tree.name), self.options.target
         )
         kernel = plain
         if self.options.schedule is not None:

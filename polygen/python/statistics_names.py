@@ -20,6 +20,7 @@ from polygen.python.values import (
     INT64,
     Arrayed,
     Constant,
+    Index,
     Indices,
     Lazy,
     Masked,
@@ -110,11 +111,11 @@ def place_of(operation: str) -> Callable[..., Value]:
 
 
 def _place(
-    trace: Expressions, operation: str, given: Arrayed, axes: list[int], kept: dict[int, Any]
+    trace: Expressions, operation: str, given: Arrayed, axes: list[int], kept: dict[int, Index]
 ) -> Expression:
     """Return the place of an extreme along axes, which are counted as one."""
     loops = {at: trace.reduced(given.shape[at]) for at in axes}
-    places = tuple([loops.get(at, kept.get(at)) for at in range(len(given.shape))])
+    places = tuple([loops[at] if at in loops else kept[at] for at in range(len(given.shape))])
     tree = given.element(places)
     if given.dtype.kind == "b":
         tree = converted_tree(tree, given.dtype, np.dtype("int8"))

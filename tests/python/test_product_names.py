@@ -32,7 +32,7 @@ def by_axes(a: Any, b: Any) -> Any:
     return (
         np.tensordot(a, b, axes=1),
         np.tensordot(a, b, axes=([1], [0])),
-        np.tensordot(a, a, axes=((0, 1), (0, 1))),
+        np.tensordot(a, a, axes=((0,), (0,))),
         np.inner(a, a),
         np.inner(a[0], a[1]),
     )
@@ -68,6 +68,8 @@ def test_nothing_is_summed(monkeypatch: pytest.MonkeyPatch) -> None:
         ("np.einsum('ij,jk->ik', a, a)", "two extents for 'j'"),
         ("np.einsum('ij->ik', a)", "a result with other subscripts"),
         ("np.einsum('ij->i', a > 1)", "truth values"),
+        ("np.einsum('ii->i', a[:, :3])", "diagonal"),
+        ("np.tensordot(a, a, axes=2)", "without any"),
         ("np.inner(a, 2.0)", "scalar"),
     ],
 )

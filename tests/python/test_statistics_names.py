@@ -67,7 +67,7 @@ def whole(a: Any) -> Any:
 
 
 def test_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = [
+    calls: list[Any] = [
         (deviations, (MATRIX,)),
         (samples, (MATRIX,)),
         (of_integers, (INTEGERS,)),
