@@ -148,3 +148,16 @@ def _atom_tree(atom: Atom, convert: str | None) -> Expression:
 def number(value: int) -> Affine:
     """Return a number as a form."""
     return Affine((), value)
+
+
+def affine_text(form: Affine) -> str:
+    """Return a form as Python text."""
+    parts = [
+        f"{factor}*({affine_text(atom.form)} // {atom.divisor})"
+        if isinstance(atom, Floor)
+        else (atom if factor == 1 else f"{factor}*{atom}")
+        for atom, factor in form.terms
+    ]
+    if form.constant or not parts:
+        parts.append(str(form.constant))
+    return "(" + " + ".join(parts) + ")"

@@ -226,8 +226,15 @@ class Expressions(Trace):
             if sign == "//":
                 return affine_number(quotient)
             return affine_number(one.minus(quotient.times(other.constant)))
+        if sign == "*":
+            return self.product_of_sizes(one, other)
         if sign in _COMPARISONS:
             return self._compared_forms(sign, one.minus(other))
+        return None
+
+    def product_of_sizes(self, one: Affine, other: Affine) -> Number | None:
+        """Return the product of two sizes as a size that the call passes; None of other forms."""
+        del one, other
         return None
 
     def _compared_forms(self, sign: str, difference: Affine) -> Number | None:

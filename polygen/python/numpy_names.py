@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -710,7 +711,12 @@ def rearranged(value: Arrayed, shape: tuple[Affine, ...], place: Callable[[Indic
         inner = value.place
         recipe = None if value.recipe is None or step is None else (*value.recipe, step)
         return View(
-            value.base, shape, lambda i: inner(place(i)), recipe=recipe, is_gather=value.is_gather
+            value.base,
+            shape,
+            lambda i: inner(place(i)),
+            recipe=recipe,
+            is_gather=value.is_gather,
+            part=value.part,
         )
     return Lazy(value.dtype, shape, lambda i: value.element(place(i)), value.is_costly)
 
@@ -819,6 +825,9 @@ def _part_of_complex(trace: Expressions, value: Value, name: str) -> Value:
             return constant_number(getattr(given.value, name))
         return Number(dtype, given.weak, ex.Call(call, (given.element(),)))
     own = given
+    if isinstance(own, View):
+        recipe = None if own.recipe is None else (*own.recipe, ("attribute", name))
+        return replace(own, part=name, recipe=recipe, is_whole=False)
     return Lazy(dtype, given.shape, lambda i: ex.Call(call, (own.element(i),)))
 
 

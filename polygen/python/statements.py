@@ -302,8 +302,17 @@ class Statements(Calls):
             return found
         element = found.tree  # a number: an element by itself
         assert element is not None  # noqa: S101
+        if array.part is not None:
+            assert isinstance(element, ex.Call)  # noqa: S101
+            (element,) = element.parameters
         place = tuple([_Fixed(i) for i in ex.index_of(element)])
-        return View(array.base, (), lambda _index: tuple([p.tree for p in place]), recipe=None)
+        return View(
+            array.base,
+            (),
+            lambda _index: tuple([p.tree for p in place]),
+            recipe=None,
+            part=array.part,
+        )
 
     def _set_masked(self, target: Masked, value: Value) -> None:
         view, mask = target.data, target.mask

@@ -74,6 +74,7 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
             lambda index: inner(place(index)),
             recipe=recipe,
             is_gather=array.is_gather,
+            part=array.part,
         )
         return view if shape else element_number(view)
     lazy = Lazy(array.dtype, shape, lambda index: array.element(place(index)), array.is_costly)
@@ -349,6 +350,11 @@ def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
     if isinstance(array, View):
         inner = array.place
         return View(
-            array.base, shape, lambda index: inner(place(index)), recipe=None, is_gather=True
+            array.base,
+            shape,
+            lambda index: inner(place(index)),
+            recipe=None,
+            is_gather=True,
+            part=array.part,
         )
     return Lazy(array.dtype, shape, lambda index: array.element(place(index)), array.is_costly)

@@ -316,7 +316,8 @@ class Trace:
             value = self.stored(value)
         with self.each(target.shape) as index:
             tree = self._assigned_element(target, value, index)
-            self.emit(Assign(target.element(index), tree, self.node))
+            tree = target.stored_value(tree, index)
+            self.emit(Assign(target.stored_element(index), tree, self.node))
 
     def _assigned_element(
         self, target: View, value: Number | Arrayed, index: Indices
@@ -341,7 +342,7 @@ class Trace:
         )
         # The loops of reductions that a look makes are none of the kernel's.
         kept = dict(self.nodes.reduced)
-        written = target.element(index)
+        written = target.stored_element(index)
         read = self._assigned_element(target, value, index)
         ranges = {
             name: (number(0), extent.minus(1))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from polygen.python.affine import Affine, number
+from polygen.python.affine import Affine, affine_text, number
 from polygen.python.block_structure import structured
 from polygen.python.function_source import FunctionSource
 from polygen.python.liveness import liveness
@@ -146,6 +146,7 @@ class _Tracer(Statements):
         self._given: set[str] = set()
         self.read_outside: dict[tuple[int, str], tuple[FunctionSource, str, Any]] = {}
         self.at_line = 0
+        self._products: dict[tuple[Affine, Affine], str] = {}
         self.outer = source.outer_values()
 
     # --- arguments
@@ -273,6 +274,22 @@ class _Tracer(Statements):
             return False
         self.nodes.index_guards[storage.name, extent] = None
         return True
+
+    def product_of_sizes(self, one: Affine, other: Affine) -> Number | None:
+        known = self.facts.values
+        if not (one.symbols() | other.symbols()) <= set(known):
+            return None
+        pair = (one, other)
+        if pair not in self._products:
+            value = one.evaluate(known) * other.evaluate(known)
+            name = self.name("size")
+            while name in self._given:
+                name = self.name("size")
+            known[name] = value
+            self.nodes.parameters[name] = None
+            self.inputs.append(Input(name, f"{affine_text(one)}*{affine_text(other)}"))
+            self._products[pair] = name
+        return Number(INT64, True, None, Affine.of(self._products[pair]))
 
     def _check_index_guards(self) -> None:
         for name, _ in self.nodes.index_guards:

@@ -108,6 +108,7 @@ class View:
         is_whole: whether it is the array itself.
         recipe: how Python makes it of the array: subscripts, `T`, one after the other; None if
             nothing does.
+        part: ``real`` or ``imag`` of complex elements; None for all of them.
         is_gather: whether arrays of integers choose the elements: NumPy copies these.
     """
 
@@ -117,18 +118,38 @@ class View:
     is_whole: bool = False
     recipe: tuple[Any, ...] | None = ()
     is_gather: bool = False
+    part: str | None = None
     weak: bool = False
     is_costly: bool = False
 
     @property
     def dtype(self) -> np.dtype:
         """The type of the elements."""
+        if self.part is not None:
+            return np.dtype("float32" if self.base.dtype.itemsize == 8 else "float64")
         return self.base.dtype
 
     def element(self, index: Indices) -> Expression:
         """Return the tree of an element."""
+        found = self.stored_element(index)
+        return found if self.part is None else ex.Call(ex.Variable(self.part), (found,))
+
+    def stored_element(self, index: Indices) -> Expression:
+        """Return the element of the array in memory, of which this may be a part."""
         subscripts = tuple([index_tree(i) for i in self.place(index)])
         return ex.element(ex.Variable(self.base.name), subscripts)
+
+    def stored_value(self, value: Expression, index: Indices) -> Expression:
+        """Return what is stored where an element becomes `value`."""
+        if self.part is None:
+            return value
+        other = "imag" if self.part == "real" else "real"
+        kept: Expression = ex.Call(ex.Variable(other), (self.stored_element(index),))
+        real, imaginary = (value, kept) if self.part == "real" else (kept, value)
+        unit = ex.converted(self.base.dtype.name, 1j)
+        return ex.sum_of(
+            ex.converted(self.base.dtype.name, real), ex.product_of(imaginary, unit)
+        )
 
 
 @dataclass(frozen=True)
