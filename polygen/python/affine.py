@@ -105,8 +105,10 @@ class Affine:
                 made = made.plus((low if factor > 0 else high).times(factor))
             elif isinstance(atom, Floor) and name in atom.form.symbols():
                 ends = (low, high) if factor > 0 else (high, low)
-                inner = atom.form.replaced(name, *ends) if factor > 0 else (
-                    atom.form.times(-1).replaced(name, low, high).times(-1)
+                inner = (
+                    atom.form.replaced(name, *ends)
+                    if factor > 0
+                    else (atom.form.times(-1).replaced(name, low, high).times(-1))
                 )
                 made = made.plus(inner.floor(atom.divisor).times(factor))
             else:

@@ -1,12 +1,12 @@
 """Python source of the quick call of a variant: it checks, allocates, calls and returns.
 
-    def call(A, n):
-        if type(A) is ndarray and A.dtype is d0 and A.ndim == 1 and type(n) is int:
-            s = A.shape[0]
-            if s >= 2 and n - s >= 0:
-                run({"A": A, "n": n, "s": s})
-                return result
-        return MISS
+def call(A, n):
+    if type(A) is ndarray and A.dtype is d0 and A.ndim == 1 and type(n) is int:
+        s = A.shape[0]
+        if s >= 2 and n - s >= 0:
+            run({"A": A, "n": n, "s": s})
+            return result
+    return MISS
 """
 
 from __future__ import annotations

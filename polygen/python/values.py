@@ -1,11 +1,11 @@
 """Values of a function of Python while it is traced.
 
-    Number     a scalar: a constant, an affine form of sizes and loops, or a tree
-    Lazy       an array that is not in memory: what its elements are
-    View       part of an array in memory, in any order; can be assigned to
-    Masked     ``data[mask]``: elements where a mask holds
-    Several    a tuple or list
-    Constant   any other value of Python's: a module, a function, a type, None
+Number     a scalar: a constant, an affine form of sizes and loops, or a tree
+Lazy       an array that is not in memory: what its elements are
+View       part of an array in memory, in any order; can be assigned to
+Masked     ``data[mask]``: elements where a mask holds
+Several    a tuple or list
+Constant   any other value of Python's: a module, a function, a type, None
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polygen.python.affine import Affine, number
 from polygen.python.nodes import Storage
 from polygen.python.refused import Refused
 
-Index: TypeAlias = "Affine | ex.ExpressionNode"
+Index: TypeAlias = Affine | Expression
 Indices: TypeAlias = tuple[Index, ...]
 
 
@@ -72,10 +72,10 @@ class Number:
     def element(self, _index: Indices = ()) -> Expression:
         """Return the tree of its value."""
         if self.is_constant:
-            return literal(self.value, self.dtype, weak=self.weak)
+            return literal(self.value, self.dtype)
         if self.tree is not None:
             return self.tree
-        assert self.affine is not None  # noqa: S101
+        assert self.affine is not None
         return self.affine.tree("int64")
 
 
@@ -147,9 +147,7 @@ class View:
         kept: Expression = ex.Call(ex.Variable(other), (self.stored_element(index),))
         real, imaginary = (value, kept) if self.part == "real" else (kept, value)
         unit = ex.converted(self.base.dtype.name, 1j)
-        return ex.sum_of(
-            ex.converted(self.base.dtype.name, real), ex.product_of(imaginary, unit)
-        )
+        return ex.sum_of(ex.converted(self.base.dtype.name, real), ex.product_of(imaginary, unit))
 
 
 @dataclass(frozen=True)
@@ -251,7 +249,7 @@ def index_times(index: Index, factor: int) -> Index:
     return index if factor == 1 else ex.product_of(factor, index)
 
 
-def literal(value: Any, dtype: np.dtype, *, weak: bool) -> Expression:
+def literal(value: Any, dtype: np.dtype) -> Expression:
     """Return a constant as a tree, of the type that it is computed with."""
     if dtype.kind == "b":
         return ex.converted("bool", 1 if value else 0)
@@ -320,6 +318,6 @@ def converted_tree(tree: Expression, source: np.dtype, target: np.dtype) -> Expr
         if source == target:
             return tree
     if target.kind == "b":
-        zero = literal(0, source, weak=False)
+        zero = literal(0, source)
         return ex.Comparison(tree, "!=", zero)
     return ex.converted(target.name, tree)
