@@ -124,7 +124,10 @@ class Program:
     options: ProgramOptions
     steps: dict[int, list[Step]] = field(default_factory=dict)
     _live: dict[int, frozenset[str]] = field(default_factory=dict)
-    _said: Mapping[Position, tuple[Pragma, ...]] | None = None
+    _said: Mapping[Position, tuple[Pragma, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._said = annotations_of(self.source)
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -281,8 +284,6 @@ class Program:
 
     def _claims(self, plain: Kernel, traced: Traced) -> Claims:
         """Return what becomes of the pragmas about a block."""
-        if self._said is None:
-            self._said = annotations_of(self.source)
         atomic = [
             (line, column + self.source.indent)
             for (line, column), pragmas in self._said.items()
