@@ -96,7 +96,7 @@ from polygen.ir.kernel import Kernel as Kernel
 from polygen.ir.kernel import Step as Step
 from polygen.ir.layout import auto as auto
 from polygen.ir.library_call import LibraryCall as LibraryCall
-from polygen.jit.jit import jit as jit
+from polygen.jitting.jit import jit as jit
 from polygen.language.builder.builder import Builder as Builder
 from polygen.language.copy_kernel import make_copy_kernel as make_copy_kernel
 from polygen.language.einsum import make_einsum as make_einsum

@@ -34,6 +34,10 @@ def _block(body: list[ast.stmt], *, in_loop: bool) -> list[ast.stmt]:
                 node.body = _block([*node.body, *rest], in_loop=in_loop)
                 node.orelse = _block(node.orelse, in_loop=in_loop)
                 return [*made, node]
+            if rest and (_may_leave(node.body, in_loop) or _may_leave(node.orelse, in_loop)):
+                node.body = _block([*node.body, *copy.deepcopy(rest)], in_loop=in_loop)
+                node.orelse = _block([*node.orelse, *rest], in_loop=in_loop)
+                return [*made, node]
             node.body = _block(node.body, in_loop=in_loop)
             node.orelse = _block(node.orelse, in_loop=in_loop)
         made.append(node)
@@ -51,6 +55,18 @@ def _leaves(body: list[ast.stmt], *, in_loop: bool) -> bool:
     if isinstance(last, ast.If):
         return _leaves(last.body, in_loop=in_loop) and _leaves(last.orelse, in_loop=in_loop)
     return isinstance(last, kinds)
+
+
+def _may_leave(body: list[ast.stmt], in_loop: bool) -> bool:  # noqa: FBT001
+    """Tell whether some path through statements ends with ``continue`` or ``return``."""
+    for node in body:
+        if isinstance(node, ast.Return) or (in_loop and isinstance(node, ast.Continue)):
+            return True
+        if isinstance(node, ast.If) and (
+            _may_leave(node.body, in_loop) or _may_leave(node.orelse, in_loop)
+        ):
+            return True
+    return False
 
 
 def _passing(node: ast.stmt) -> ast.stmt:

@@ -43,6 +43,7 @@ class _Maker:
         self._renamed = {old: ex.Variable(new) for old, new in traced.merged.items()}
         self._builder = Builder(location=source.place(source.tree))
         self._opened: set[str] = set()
+        self._nests: list[str] = []
 
     def kernel(self, name: str, target: str) -> Kernel:
         nodes = self._traced.nodes
@@ -61,6 +62,7 @@ class _Maker:
             keep_reduction_types=True,
             target=target,
             assumptions=self._assumptions(),
+            loop_priority=self._nests,
         )
         return set_options(kernel, contract="off")
 
@@ -137,6 +139,8 @@ class _Maker:
     def _reduced(self, tree: Expression) -> None:
         """Make the loops of reductions, which are none of the open ones."""
         for reduction in walk.reductions(tree):
+            if len(reduction.inames) > 1:
+                self._nests.append(", ".join(reduction.inames))
             for iname in reduction.inames:
                 if iname in self._opened:
                     continue

@@ -438,6 +438,8 @@ def matrix_product(trace: Expressions, left: Value, right: Value) -> Value:
         return converted_tree(_reduction_tree("sum", (name,), term), computed, dtype)
 
     made = Lazy(dtype, shape, element, is_costly=True)
+    if len(shape) == 2:
+        return trace.stored(made, "product")  # schedules know products by themselves
     return made if shape else trace.frozen(Number(dtype, tree=element(())), "dot")
 
 

@@ -18,7 +18,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.ir.kernel import Kernel
-from polygen.ir.names import usable_name
+from polygen.ir.names import usable_function_name
 from polygen.python.function_source import FunctionSource
 from polygen.python.generated_calls import MISS, PLAIN, CallWriter
 from polygen.python.interpreted import interpreted, names_read
@@ -268,7 +268,7 @@ class Program:
         if not _has_loops(traced.nodes):
             raise _NoLoops
         plain = kernel_of_nodes(
-            traced, self.source, usable_name(self.source.tree.name), self.options.target
+            traced, self.source, usable_function_name(self.source.tree.name), self.options.target
         )
         sizes = {
             name: value

@@ -29,7 +29,7 @@ from polygen.schedules.plan import Plan
 from polygen.transforms.splitting.separate_full_tiles import separate_full_tiles
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import shared_uses, strides_of
-from polygen.tuning.pack_product import machine_vector_bytes
+from polygen.tuning.pack_product import kernel_vector_bytes
 
 _EACH = 4  # vectors, at least: fewer, and what is left of the loop takes as long
 _STEPS = 8  # iterations inside, at least
@@ -69,11 +69,11 @@ def _lanes(plan: Plan, nest: Nest) -> int | None:
     if not _is_straight(kernel, nest, inner):
         return None
     size = _one_size(kernel, nest.instructions)
-    if size is None or extents.of(iname) < _EACH * machine_vector_bytes() // size:
+    if size is None or extents.of(iname) < _EACH * kernel_vector_bytes(kernel) // size:
         return None
     if not is_plainly_parallel(kernel, iname, GroupTag(0)):
         return None
-    return machine_vector_bytes() // size if _goes_on(inner) else None
+    return kernel_vector_bytes(kernel) // size if _goes_on(inner) else None
 
 
 def _is_plain(insn: Instruction) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from polygen.errors import NoSource
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.jit.explanations import explained
+from polygen.jitting.explanations import explained
 from polygen.python.function_source import read_function
 from polygen.python.program import KernelRegion, Program, ProgramOptions, Step
 from polygen.runtime.executor import Executor
