@@ -100,19 +100,28 @@ def atomic_add(array: Any, index: Any, value: Any) -> None:
 
 @public
 def atomic_sub(array: Any, index: Any, value: Any) -> None:
-    """Subtract from elements of an array: as `atomic_add`, with ``-=``."""
+    """Subtract from elements of an array: ``array[index] -= value``.
+
+    Parameters are those of `atomic_add`.
+    """
     _update(array, index, value, np.subtract)
 
 
 @public
 def atomic_min(array: Any, index: Any, value: Any) -> None:
-    """Lower elements of an array to a value: as `atomic_add`, with ``numpy.minimum``."""
+    """Lower elements of an array to a value: ``numpy.minimum`` of both.
+
+    Parameters are those of `atomic_add`.
+    """
     _update(array, index, value, np.minimum)
 
 
 @public
 def atomic_max(array: Any, index: Any, value: Any) -> None:
-    """Raise elements of an array to a value: as `atomic_add`, with ``numpy.maximum``."""
+    """Raise elements of an array to a value: ``numpy.maximum`` of both.
+
+    Parameters are those of `atomic_add`.
+    """
     _update(array, index, value, np.maximum)
 
 
