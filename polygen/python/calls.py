@@ -49,6 +49,7 @@ class Calls(Expressions):
         frame: how many helpers are being inlined, and which.
         keys: for each variable of the kernel, by what its type is kept.
         merged: variables that are another one.
+        never_written: arrays that are read later than the user's program does, and by which name.
         kept_as_is: arrays that must not be written, and the name that rests on that.
     """
 
@@ -61,6 +62,7 @@ class Calls(Expressions):
         self.type_keys: dict[str, Any] = {}
         self.started: set[str] = set()
         self.merged: dict[str, str] = {}
+        self.never_written: list[tuple[Storage, str]] = []
         self.kept_as_is: list[tuple[Storage, str]] = []
         self._calls = 0
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.python.affine import Affine, number
 from polygen.python.calls import Calls
 from polygen.python.expressions import joined_type
@@ -175,6 +176,8 @@ class Statements(Calls):
         """Return what a name stands for once it is given a value."""
         if isinstance(value, Number):
             return self.frozen(value, name)
+        if isinstance(value, Lazy) and self._stays_true(name, value):
+            return value
         if isinstance(value, Lazy) or (isinstance(value, View) and value.is_gather):
             return self.stored(value, name)
         if isinstance(value, View) and value.base.name in self.renewed:
@@ -187,12 +190,32 @@ class Statements(Calls):
             return Several(tuple([self.named(name, part) for part in value.parts]), value.is_list)
         return value
 
+    def _stays_true(self, name: str, value: Lazy) -> bool:
+        """Tell whether a mask in a loop is computed where it is read: nothing in it is written.
+
+        Whether that is so shows at the end; if not, the function is traced again.
+        """
+        if value.dtype != BOOL or value.is_costly or not self.depth or not value.shape:
+            return False
+        if ("in memory", name) in self.types:
+            return False
+        index = tuple([Affine.of(f"?{axis}") for axis in range(len(value.shape))])
+        read = walk.free_variables(value.element(index))
+        storages = [self.nodes.storages[n] for n in read if n in self.nodes.storages]
+        if any(one.role != "input" for one in storages) or not read.isdisjoint(self.started):
+            return False
+        self.never_written += [(one, name) for one in storages]
+        return True
+
     def _named_masked(self, name: str, value: Masked) -> Masked:
         data = value.data if isinstance(value.data, View) else self.stored(value.data, name)
-        mask = value.mask if isinstance(value.mask, View) else self.stored(value.mask, name)
+        mask = value.mask
+        if not isinstance(mask, View):
+            known = self._stays_true(name, mask)
+            mask = mask if known else self.stored(mask, name)
         for view in (data, mask):
-            assert isinstance(view, View)  # noqa: S101
-            self.kept_as_is.append((view.base, name))
+            if isinstance(view, View):
+                self.kept_as_is.append((view.base, name))
         return Masked(data, mask)
 
     def _first_value(self, name: str, pending: Pending, value: Value) -> Any:
@@ -271,6 +294,8 @@ class Statements(Calls):
         self.assign(view, value)
 
     def _part_of(self, array: Value, keys: tuple[Any, ...]) -> View | Masked:
+        if isinstance(array, Lazy):
+            self._put_in_memory(array)
         if not isinstance(array, View) or array.is_gather:
             raise Refused("an element of what is no array in memory is assigned to")
         self._check_own(array)
@@ -326,6 +351,7 @@ class Statements(Calls):
 
     def _update_part(self, part: Arrayed | Masked, sign: str, value: Value) -> None:
         if isinstance(part, Lazy):
+            self._put_in_memory(part)
             raise Refused("an array that is not in memory is updated")
         if isinstance(part, View):
             self._check_own(part)
@@ -352,6 +378,13 @@ class Statements(Calls):
                 "a name that stands for several arrays in turn is assigned to in place",
                 "use a name for each array",
             )
+
+    def _put_in_memory(self, value: Lazy) -> None:
+        """Begin again, if a name stands for a value that was not put in memory."""
+        for name, known in self.names.items():
+            if known is value:
+                self.types["in memory", name] = (BOOL, False)
+                raise Retrace
 
     def combined(self, sign: str, left: Value, right: Value) -> Value:
         """Return what an operator, or ``@``, makes of two values."""

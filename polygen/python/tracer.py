@@ -164,6 +164,10 @@ class _Tracer(Statements):
             returned = found.value
         self._check_kept()
         self._check_index_guards()
+        for storage, name in self.never_written:
+            if storage.is_written:
+                self.types["in memory", name] = (INT64, False)
+                raise Retrace
         results: dict[str, Result] = {}
         if returned is not None:
             results["return"] = self._result(returned, "result")

@@ -16,6 +16,7 @@ from polygen.schedules.recomputed_arrays import arrays_recomputed
 from polygen.schedules.scans import scans_in_parts
 from polygen.schedules.sums import products_packed, sums_shared
 from polygen.schedules.threads import on_threads
+from polygen.schedules.threads_around_sums import sums_in_threads
 from polygen.schedules.vectors import in_vectors
 from polygen.schedules.waves import in_waves
 
@@ -29,6 +30,7 @@ STAGES: tuple[Stage, ...] = (
     arrays_contracted,  # temporaries that one iteration uses alone: scalars
     arrays_recomputed,  # those that are cheaper to compute again than to move
     products_packed,  # large products of matrices: tiles in registers, panels packed
+    sums_in_threads,  # loops around several sums: threads
     sums_shared,  # other reductions: threads and vectors, in the order of memory
     in_memory_order,  # element-wise nests: the innermost loop walks through memory
     in_vectors,  # outer loops, where iterations of the innermost one wait for each other
