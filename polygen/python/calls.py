@@ -13,6 +13,7 @@ import numpy as np
 
 from polygen.errors import NoSource
 from polygen.python.affine import Affine, number
+from polygen.python.annotated_calls import ROWS
 from polygen.python.annotations import prange
 from polygen.python.expressions import _SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
@@ -194,7 +195,7 @@ class Calls(Expressions):
 
     def _row(self, function: Any) -> Callable[..., Value] | None:
         try:
-            return TABLE.get(function)
+            return TABLE.get(function) or ROWS.get(function)
         except TypeError:  # it has no hash
             return None
 

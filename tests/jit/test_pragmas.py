@@ -262,3 +262,32 @@ def test_clauses_that_do_not_fit() -> None:
         pg.jit(misspelt)(X.copy(), 300)
     with pytest.raises(MisplacedPragma, match="no statement follows"):
         pg.jit(before_nothing)(X.copy(), 300)
+
+
+def strips(a: Any, b: Any, c: Any, n: int) -> None:
+    for i in pg.prange(0, n, pg.MVL):
+        at = pg.vidx(i, pg.MVL, bound=n)
+        c[at] = pg.where(a[at] > 0.5, a[at] + b[at], 0.0)
+
+
+def old_values(a: Any, b: Any, n: int) -> None:
+    for i in range(0, n, 16):
+        at = pg.vidx(i, 16, n)
+        kept = a[at]
+        a[at] = 2 * b[at]
+        b[at] = kept
+
+
+def counted(x: Any, h: Any, top: Any, n: int) -> None:
+    for i in pg.prange(n):
+        pg.atomic_add(h, x[i], 2)
+        pg.atomic_max(top, (0, 1), x[i])
+        pg.atomic_min(top, (0, 0), x[i])
+
+
+def test_functions_that_say_what_pragmas_say() -> None:
+    assert "prange: " in checked(strips, X, 2 * X, 0 * X, 300)
+    checked(strips, X[:256], X[:256], 0 * X[:256], 256)
+    checked(old_values, X.copy(), 2 * X, 299)
+    bins = RNG.integers(0, 7, 300)
+    checked(counted, bins, np.zeros(7, int), np.full((2, 2), 3), 300)
