@@ -291,3 +291,50 @@ def test_functions_that_say_what_pragmas_say() -> None:
     checked(old_values, X.copy(), 2 * X, 299)
     bins = RNG.integers(0, 7, 300)
     checked(counted, bins, np.zeros(7, int), np.full((2, 2), 3), 300)
+
+
+def gesummv(alpha: float, a: Any, x: Any, y: Any, m: int, n: int) -> None:
+    # pragma :m=>parallel,:n=>reduce(sum:y)
+    y[:m] = alpha * (a[:m, :n] @ x[:n])
+    # pragma :m=>parallel,simd
+    y[:m] += x[:m]
+
+
+def stencil(a: Any, b: Any, m: int, n: int) -> None:
+    # pragma 1:m-1=>parallel 1:n-1=>parallel,le(64)
+    b[1 : m - 1, 1 : n - 1] = 0.5 * (a[1 : m - 1, : n - 2] + a[1 : m - 1, 2:n])
+
+
+def test_array_statements() -> None:
+    a, x = RNG.random((12, 12)), RNG.random(12)
+    text = checked(gesummv, 0.5, a, x, np.zeros(12), 12, 12)
+    assert text.count(": proved") == 3
+    text = checked(stencil, a, np.zeros((12, 12)), 12, 12)
+    assert "1:m-1: proved" in text
+    assert "1:n-1: at most 64: so it is in the first call" in text
+
+
+@pytest.mark.parametrize(
+    ("pragma", "error", "said"),
+    [
+        (":k=>parallel", MisplacedPragma, "has no slice ':k'"),
+        (":n=>parallel", PragmaRefused, "':n' is no slice of what is assigned"),
+        (":m=>reduce(sum:y)", PragmaRefused, "':m' is a slice of what is assigned"),
+        (":n=>reduce(sum:x)", PragmaRefused, "does not assign to 'x'"),
+        (":n=>reduce(max:y)", PragmaRefused, "nothing in the statement reduces ':n' with 'max'"),
+        (":m=>parallel,le(8)", PragmaRefused, "':m' has 12 elements in this call"),
+    ],
+)
+def test_array_statements_that_are_something_else(
+    pragma: str, error: type[Exception], said: str
+) -> None:
+    text = f"""
+def product(a, x, y, m, n):
+    #pragma {pragma}
+    y[:m] = a[:m, :n] @ x[:n]
+"""
+    scope: dict[str, Any] = {}
+    exec(text, scope)  # noqa: S102
+    with pytest.raises(error, match=said) as caught:
+        pg.jit(scope["product"], source=text)(np.ones((12, 12)), np.ones(12), np.ones(12), 12, 12)
+    assert "^" in str(caught.value)
