@@ -36,6 +36,25 @@ def prange(
     return range(start) if stop is None else range(start, stop, step)
 
 
+def loop_range(
+    start: SupportsIndex,
+    stop: SupportsIndex | None = None,
+    step: SupportsIndex = 1,
+    *,
+    parallel: bool = False,
+    simd: bool = False,
+) -> range:
+    """Return ``range(start, stop, step)``, and claim what a pragma before the loop would.
+
+    Parameters:
+        start, stop, step: as of `range`.
+        parallel: whether iterations may run in any order.
+        simd: whether they may run in lanes of vectors.
+    """
+    del parallel, simd
+    return range(start) if stop is None else range(start, stop, step)
+
+
 @public
 def vidx(start: SupportsIndex, step: SupportsIndex, bound: SupportsIndex | None = None) -> Any:
     """Return the subscripts from `start` on, `step` of them, those below `bound` alone.
