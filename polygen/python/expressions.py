@@ -111,7 +111,7 @@ class Expressions(Trace):
     def _read(self, name: str, found: Any) -> Value:
         if isinstance(found, Unbound):
             raise Refused(f"'{name}' may have no value here: {found.why}")
-        if isinstance(found, Pending):
+        if isinstance(found, Pending) or (isinstance(found, Cell) and found.is_unset):
             raise Refused(f"'{name}' has no value in the first iteration")
         if isinstance(found, ArrayCell):
             return found.view

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ class Statements(Calls):
         self.depth = 0
         self.live = Liveness()
         self.renewed: set[str] = set()
+        self.array_cells: dict[Any, ArrayCell] = {}
 
     def block(self, body: Sequence[ast.stmt]) -> None:
         """Interpret statements, one after the other."""
@@ -116,10 +118,7 @@ class Statements(Calls):
             self.value(node.value)
 
     def _return(self, node: ast.Return) -> None:
-        found = Constant(None) if node.value is None else self.value(node.value)
-        if self.depth > self.frame_depth:
-            raise Refused("'return' stands within a loop, or a branch that data decides")
-        raise Returned(found)
+        raise Returned(Constant(None) if node.value is None else self.value(node.value))
 
     def _assign(self, node: ast.Assign) -> None:
         found = self.value(node.value)
@@ -220,17 +219,14 @@ class Statements(Calls):
 
     def _first_value(self, name: str, pending: Pending, value: Value) -> Any:
         if isinstance(value, Lazy | View):
-            found = self._new_array_cell(name, value)
-            self.names[name] = found
+            found = self.array_cells.get(pending.key) or self._new_array_cell(name, value)
+            self.names[name] = self.array_cells[pending.key] = found
             return found
         if not isinstance(value, Number):
             raise Refused(f"'{name}' gets a value that is no number in a loop or branch")
-        dtype, weak = self.types.get(pending.key, (value.dtype, value.weak))
-        cell = Cell(self.scalar(name, dtype), dtype, weak)
-        self.names[name] = cell
-        self.type_keys[cell.name] = pending.key
-        self.started.add(cell.name)
-        return cell
+        # The variable begins before the loop or branch, with a value that nobody sees.
+        self.types[pending.key] = value.dtype, value.weak
+        raise Retrace
 
     def _store(self, name: str, cell: Cell, value: Value) -> None:
         if not isinstance(value, Number):
@@ -239,6 +235,8 @@ class Statements(Calls):
             self._join(name, cell, value)
         tree = operand_tree(value, value.element(), cell.dtype)
         self.emit(Assign(ex.Variable(cell.name), tree, self.node))
+        if cell.is_unset:
+            self.names[name] = replace(cell, is_unset=False)
 
     def _join(self, name: str, cell: Cell, value: Number) -> None:
         """Check that a variable holds a value; if another type does, begin again."""
@@ -406,6 +404,8 @@ class Statements(Calls):
                 continue
             if known is None or isinstance(known, Unbound):
                 self.names[name] = Pending(key)
+                if key in self.types:
+                    self._make_unset(name, key)
             elif isinstance(known, Number):
                 self._make_cell(name, known, key)
             elif isinstance(known, Lazy | View):
@@ -414,6 +414,13 @@ class Statements(Calls):
                 self.names[name] = cell
             else:
                 raise Refused(f"'{name}' gets a new value in a loop or branch, and is no number")
+
+    def _make_unset(self, name: str, key: Any) -> None:
+        """Let a name that has no value yet stand for a variable, which begins with zero."""
+        dtype, weak = self.types[key]
+        self._make_cell(name, Number(dtype, weak, value=dtype.type(0).item()), key)
+        cell = self.names[name]
+        self.names[name] = replace(cell, initial=None, is_unset=True)
 
     def _make_cell(self, name: str, known: Number, key: Any) -> None:
         dtype, weak = self.types.get(key, (known.dtype, known.weak))
@@ -438,9 +445,10 @@ class Statements(Calls):
                 self.names.pop(name)
             elif now is before.get(name) and isinstance(now, View):
                 continue
+            elif isinstance(now, Cell) and now.is_unset:
+                self.names.pop(name)
             elif isinstance(now, Cell | ArrayCell):
-                was_there = isinstance(before.get(name), Cell | ArrayCell)
-                if not was_there and not runs:
+                if not _was_variable(before.get(name)) and not runs and name[0] != "?":
                     self.names[name] = Unbound()
             else:
                 self.names[name] = Unbound()
@@ -556,17 +564,22 @@ class Statements(Calls):
             return
         assigned = stores(node.body) | stores(node.orelse)
         self._make_cells(node, assigned & self.live.after[node], [*node.body, *node.orelse])
+        self._make_cells(node, _results_of([*node.body, *node.orelse]), [])
         before = dict(self.names)
         made = When(condition.element(), [], [], not condition.is_affine, node)
         self.depth += 1
-        ends = [
-            self._branch(made.body, node.body, list(condition.forms), before),
-            self._branch(made.otherwise, node.orelse, list(self.denied(condition).forms), before),
-        ]
+        forms, denied = list(condition.forms), list(self.denied(condition).forms)
+        one, is_left = self._branch(made.body, node.body, forms, before)
+        other, is_other_left = self._branch(made.otherwise, node.orelse, denied, before)
         self.depth -= 1
         made.kept = made.kept and not needs_no_variable(made)
         self.emit(made)
-        self._join_branches(assigned, before, ends)
+        results = {n for n in (*one, *other) if n.startswith("?result")}
+        self._join_branches(assigned | results, before, [one, other])
+        if is_left != is_other_left:
+            raise Refused("some paths return a value, and others none", "return on all paths")
+        if is_left:
+            raise Returned(self._joined_result(results))
 
     def _branch(
         self,
@@ -574,12 +587,36 @@ class Statements(Calls):
         body: Sequence[ast.stmt],
         known: list[Affine],
         before: dict[str, Any],
-    ) -> dict[str, Any]:
+    ) -> tuple[dict[str, Any], bool]:
+        """Interpret a branch: what names stand for behind it, and whether it returns."""
         self.names = dict(before)
+        is_left = False
         with self.inside(made), self.facts.assuming(known):
-            self.block(body)
+            try:
+                self.block(body)
+            except Returned as found:
+                is_left = True
+                self._bind_result(found.value)
         ended, self.names = self.names, dict(before)
-        return ended
+        return ended, is_left
+
+    def _bind_result(self, value: Value) -> None:
+        """Let what a branch returns have a name."""
+        if isinstance(value, Several):
+            names = [f"?result{at}" for at in range(len(value.parts))]
+            parts = [self._kept(part) for part in value.parts]
+        else:
+            names, parts = ["?result"], [value]
+        for name, part in zip(names, parts, strict=True):
+            if isinstance(part, View) and part.base.role == "input":
+                raise Refused("a branch returns an argument", "return a copy")
+            if not isinstance(part, Number | Lazy | View):
+                raise Refused("a branch returns something that is no number and no array")
+            self.bind(name, part)
+
+    def _joined_result(self, names: set[str]) -> Value:
+        found = [self._read(name, self.names[name]) for name in sorted(names)]
+        return found[0] if names == {"?result"} else Several(tuple(found))
 
     def _join_branches(
         self, names: set[str], before: dict[str, Any], ends: list[dict[str, Any]]
@@ -587,33 +624,36 @@ class Statements(Calls):
         for name in names:
             one, other = (end.get(name) for end in ends)
             known = before.get(name)
-            if isinstance(known, Cell | ArrayCell):
+            if isinstance(known, Cell | ArrayCell) and _was_variable(known):
                 continue
             if isinstance(one, Cell) and isinstance(other, Cell):
-                self._same_variable(name, one, other)
+                is_set = not one.is_unset and not other.is_unset
+                given = one if other.is_unset else other
+                self.names[name] = given if is_set or name[0] == "?" else Unbound()
+            elif isinstance(one, ArrayCell) and isinstance(other, ArrayCell):
+                self.names[name] = one
             elif one is other and one is not None and not isinstance(one, Pending):
                 self.names[name] = one
             else:
                 self.names[name] = Unbound()
 
-    def _same_variable(self, name: str, one: Cell, other: Cell) -> None:
-        """Let both branches assign to one variable."""
-        if (one.dtype, one.weak) != (other.dtype, other.weak):
-            key = self.type_keys[one.name]
-            joined = joined_type(
-                Number(one.dtype, one.weak, ex.Variable(one.name)),
-                Number(other.dtype, other.weak, ex.Variable(other.name)),
-            )
-            if self.types.get(key) == joined:
-                raise Refused(f"'{name}' has no one type")
-            self.types[key] = joined
-            raise Retrace
-        self.merged[other.name] = one.name
-        self.names[name] = one
+
+def _results_of(body: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that what branches return gets."""
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Return):
+            value = node.value
+            is_tuple = isinstance(value, ast.Tuple)
+            parts = len(value.elts) if isinstance(value, ast.Tuple) else 0
+            found |= {f"?result{at}" for at in range(parts)} if is_tuple else {"?result"}
+        if isinstance(node, ast.If):
+            found |= _results_of([*node.body, *node.orelse])
+    return found
 
 
 def _was_variable(known: Any) -> bool:
-    return isinstance(known, Cell | ArrayCell)
+    return isinstance(known, ArrayCell) or (isinstance(known, Cell) and not known.is_unset)
 
 
 class _Fixed:

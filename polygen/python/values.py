@@ -161,12 +161,20 @@ class Constant:
 
 @dataclass
 class Cell:
-    """A variable of the kernel that a name stands for: its value changes as the kernel runs."""
+    """A variable of the kernel that a name stands for: its value changes as the kernel runs.
+
+    Attributes:
+        name: its name in the kernel.
+        dtype, weak: its type, as of a `Number`.
+        initial: what it was before the loop or branch that changes it.
+        is_unset: whether the name has no value yet on the path that is being traced.
+    """
 
     name: str
     dtype: np.dtype
     weak: bool
     initial: Number | None = None
+    is_unset: bool = False
 
 
 @dataclass
