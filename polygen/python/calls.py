@@ -13,7 +13,8 @@ import numpy as np
 
 from polygen.errors import NoSource
 from polygen.python.affine import Affine, number
-from polygen.python.annotations import prange
+from polygen.python.annotated_calls import ROWS
+from polygen.python.annotations import loop_range, prange
 from polygen.python.expressions import _SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
 from polygen.python.more_numpy_names import METHODS, TABLE, matrix_product
@@ -172,7 +173,7 @@ class Calls(Expressions):
 
     def _row(self, function: Any) -> Callable[..., Value] | None:
         try:
-            return TABLE.get(function)
+            return TABLE.get(function) or ROWS.get(function)
         except TypeError:  # it has no hash
             return None
 
@@ -226,15 +227,15 @@ class Calls(Expressions):
         """Tell whether a loop runs over ``range()``."""
         if not isinstance(node, ast.Call):
             return False
-        return self._is_builtin(node.func, builtins.range) or self._is_prange(node.func)
+        return self._is_builtin(node.func, builtins.range) or self._is_stated(node.func)
 
-    def _is_prange(self, node: ast.expr) -> bool:
+    def _is_stated(self, node: ast.expr) -> bool:
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
         if not isinstance(root, ast.Name) or root.id in self.names:
             return False
-        return called_function(node, self.outer) is prange
+        return called_function(node, self.outer) in (prange, loop_range)
 
     def _is_builtin(self, node: ast.expr, function: Any) -> bool:
         if not isinstance(node, ast.Name) or node.id in self.names:
@@ -291,7 +292,8 @@ class Calls(Expressions):
         return number(0), count, 1, element
 
     def _range(self, node: ast.Call) -> tuple[Affine, Affine, int]:
-        if node.keywords or not 1 <= len(node.args) <= 3:
+        said = {keyword.arg for keyword in node.keywords} - {"parallel", "simd"}
+        if said or not 1 <= len(node.args) <= 3:
             raise Refused("range() has other arguments", node=node)
         values = [self.number(part) for part in node.args]
         forms: list[Affine] = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polygen.errors import (
+    MisplacedPragma,
     NotCompiled,
     OverlappingArguments,
     PolygenError,
@@ -31,6 +32,7 @@ from polygen.python.pragmas.pragma_places import Position
 from polygen.python.refused import Refused
 from polygen.python.region_kernels import RegionKernels
 from polygen.python.source_annotations import annotations_of
+from polygen.python.tensor_claims import tensor_claims
 from polygen.python.tracer import Traced, trace
 from polygen.source import SourceLocation
 
@@ -124,7 +126,10 @@ class Program:
     options: ProgramOptions
     steps: dict[int, list[Step]] = field(default_factory=dict)
     _live: dict[int, frozenset[str]] = field(default_factory=dict)
-    _said: Mapping[Position, tuple[Pragma, ...]] | None = None
+    _said: Mapping[Position, tuple[Pragma, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._said = annotations_of(self.source)
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -230,7 +235,7 @@ class Program:
                 why, remedy = error.why, error.remedy
                 where = _place_of(self.source, error)
                 line = error.line
-            except PragmaRefused:
+            except (PragmaRefused, MisplacedPragma):
                 raise
             except UserError as error:
                 why, remedy = error.what, error.remedy or ""
@@ -273,6 +278,7 @@ class Program:
             if name in plain.parameters
         }
         claims = self._claims(plain, traced)
+        claims.lines += tensor_claims(body, self._said, given)
         claims.check(sizes)
         kernels = RegionKernels(claims.kernel, self.options.schedule, self.options.run, sizes)
         call = CallWriter(traced, given, _checked(kernels, claims)).call()
@@ -281,8 +287,6 @@ class Program:
 
     def _claims(self, plain: Kernel, traced: Traced) -> Claims:
         """Return what becomes of the pragmas about a block."""
-        if self._said is None:
-            self._said = annotations_of(self.source)
         atomic = [
             (line, column + self.source.indent)
             for (line, column), pragmas in self._said.items()

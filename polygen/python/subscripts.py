@@ -37,6 +37,21 @@ class Slice:
     step: Any
 
 
+@dataclass(frozen=True)
+class Strip:
+    """The subscripts ``first, first + 1, ...``: `count` of them, as `polygen.vidx` gives.
+
+    Attributes:
+        first: the first one.
+        count: how many there are.
+        end: what all are below.
+    """
+
+    first: Affine
+    count: Affine
+    end: Affine
+
+
 ELLIPSIS = Constant(...)
 NEW_AXIS = Constant(None)
 
@@ -52,6 +67,7 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
     parts = _complete(array, keys)
     if any(isinstance(part, Lazy | View) for part in parts):
         return _gathered(trace, array, parts)
+    has_strip = _check_strips(parts)
     axes = [_axis(trace, part, extent) for part, extent in _with_extents(array, parts)]
     shape = tuple([axis.extent for axis in axes if axis.extent is not None])
 
@@ -73,7 +89,7 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
             shape,
             lambda index: inner(place(index)),
             recipe=recipe,
-            is_gather=array.is_gather,
+            is_gather=array.is_gather or has_strip,
             part=array.part,
         )
         return view if shape else element_number(view)
@@ -137,10 +153,38 @@ def _axis(trace: Trace, part: Any, extent: Affine | None) -> _Axis:
         return _Axis(number(1), lambda _index: number(0), None, is_new=True)
     if isinstance(part, Slice):
         return _sliced(trace, part, extent)
+    if isinstance(part, Strip):
+        return _strip(trace, part, extent)
     if isinstance(part, Number):
         at = position(trace, part, extent)
         return _Axis(None, lambda _index: at, at)
     raise Refused("a subscript is neither an integer nor a slice")
+
+
+def _check_strips(parts: list[Any]) -> bool:
+    """Tell whether there is a strip; NumPy pairs several, and moves the axis of some to the front.
+
+    Raises:
+        Refused: if NumPy would.
+    """
+    strips = [at for at, part in enumerate(parts) if isinstance(part, Strip)]
+    if not strips:
+        return False
+    chosen = [at for at, part in enumerate(parts) if isinstance(part, Strip | Number)]
+    if len(strips) > 1 or chosen[-1] - chosen[0] >= len(chosen):
+        raise Refused(
+            "pg.vidx stands beside other subscripts so that NumPy would move axes",
+            "use slices",
+        )
+    return True
+
+
+def _strip(trace: Trace, part: Strip, extent: Affine) -> _Axis:
+    facts = trace.facts
+    if not (facts.is_never_negative(part.first) and facts.is_never_negative(extent.minus(part.end))):
+        raise Refused("what pg.vidx gives may be outside of the array", "pass bound=")
+    recipe = (part.first, part.first.plus(part.count), 1)
+    return _Axis(part.count, lambda index: index_sum(_given(index), part.first), recipe)
 
 
 # --- integers
