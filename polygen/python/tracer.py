@@ -225,6 +225,7 @@ class _Tracer(Statements):
             [self._extent(extent, f"{path}.shape[{axis}]") for axis, extent in enumerate(array.shape)]
         )
         base = Storage(self.name(like), array.dtype, shape, "input", source=path)
+        base.is_contiguous = array.flags.c_contiguous
         self.nodes.storages[base.name] = base
         self.inputs.append(Input(base.name, path))
         self._by_identity[id(array)] = whole(base)
