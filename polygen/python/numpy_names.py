@@ -111,8 +111,8 @@ _RULES: dict[np.ufunc, Rule] = {
     np.sign: Rule("sign", np.sign, _sign),
     np.maximum: Rule("maximum", np.maximum, lambda t, _d: ex.Max(tuple(t))),
     np.minimum: Rule("minimum", np.minimum, lambda t, _d: ex.Min(tuple(t))),
-    np.logical_and: Rule("logical_and", np.logical_and, _joined(ex.LogicalAnd)),
-    np.logical_or: Rule("logical_or", np.logical_or, _joined(ex.LogicalOr)),
+    np.logical_and: Rule("logical_and", np.logical_and, _joined(ex.BitwiseAnd)),
+    np.logical_or: Rule("logical_or", np.logical_or, _joined(ex.BitwiseOr)),
     np.logical_xor: Rule("logical_xor", np.logical_xor, _logical_xor),
     np.logical_not: Rule(
         "logical_not", np.logical_not, lambda t, d: ex.LogicalNot(converted_tree(t[0], d, BOOL))
