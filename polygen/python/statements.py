@@ -110,8 +110,9 @@ class Statements(Calls):
 
     def _assign(self, node: ast.Assign) -> None:
         found = self.value(node.value)
-        if len(node.targets) > 1 and isinstance(found, Lazy):
-            found = self.stored(found)
+        if len(node.targets) > 1:
+            is_copy = isinstance(found, View) and found.is_gather
+            found = self.stored(found) if isinstance(found, Lazy) or is_copy else found
         for target in node.targets:
             self._give(target, found)
 
