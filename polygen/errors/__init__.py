@@ -14,7 +14,7 @@ from polygen.errors.families import PolygenError, PolygenWarning
 from polygen.errors.generating import *
 from polygen.errors.making import *
 from polygen.errors.names import *
-from polygen.errors.pragmas import *
+from polygen.errors.python_functions import *
 from polygen.errors.steps import *
 from polygen.errors.texts import *
 

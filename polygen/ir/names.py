@@ -139,6 +139,12 @@ def usable_name(like: str) -> str:
     return next(n for n in likes if _is_usable(n) and _is_usable(f"{n}_0"))
 
 
+def usable_function_name(like: str) -> str:
+    """Return a name much like another one that a kernel may have: ``exp_`` for ``exp``."""
+    word = usable_name(like)
+    return word if not _is_function(word) else _other_function(word)
+
+
 def _is_usable(name: str) -> bool:
     try:
         for check in (check_name, check_declared, check_argument_name, check_in_domain):

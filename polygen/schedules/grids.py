@@ -10,6 +10,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
+from polygen.schedules.accumulations import accumulations_collected
 from polygen.schedules.contracted_arrays import arrays_contracted
 from polygen.schedules.dead_stores import dead_stores_dropped
 from polygen.schedules.distributed_loops import loops_distributed
@@ -112,6 +113,7 @@ def launches_shared(plan: Plan) -> None:
 
 STAGES: tuple[Stage, ...] = (
     dead_stores_dropped,  # what nothing reads
+    accumulations_collected,  # loops that add to one element: sums
     loops_distributed,  # statements that are parallel, beside some that are not
     nests_fused,  # nests side by side that share data, if their loops stay parallel
     arrays_contracted,  # temporaries that one iteration uses alone: scalars

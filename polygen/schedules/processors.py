@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from polygen.schedules.accumulations import accumulations_collected
 from polygen.schedules.cache_tiles import rows_in_tiles
 from polygen.schedules.contracted_arrays import arrays_contracted
 from polygen.schedules.dead_stores import dead_stores_dropped
@@ -17,6 +18,7 @@ from polygen.schedules.rows_at_once import in_several_rows
 from polygen.schedules.scans import scans_in_parts
 from polygen.schedules.sums import products_packed, sums_shared
 from polygen.schedules.threads import on_threads
+from polygen.schedules.threads_around_sums import sums_in_threads
 from polygen.schedules.time_tiles import in_time_tiles
 from polygen.schedules.vectors import in_vectors
 from polygen.schedules.waves import in_waves
@@ -25,11 +27,13 @@ Stage: TypeAlias = Callable[[Plan], None]
 
 STAGES: tuple[Stage, ...] = (
     dead_stores_dropped,  # what nothing reads
+    accumulations_collected,  # loops that add to one element: sums
     loops_distributed,  # statements that are parallel, beside some that are not
     nests_fused,  # nests side by side that share data, if their loops stay parallel
     arrays_contracted,  # temporaries that one iteration uses alone: scalars
     arrays_recomputed,  # those that are cheaper to compute again than to move
     products_packed,  # large products of matrices: tiles in registers, panels packed
+    sums_in_threads,  # loops around several sums: threads
     sums_shared,  # other reductions: threads and vectors, in the order of memory
     in_memory_order,  # element-wise nests: the innermost loop walks through memory
     in_time_tiles,  # steps that move more than caches hold: several of them on some rows

@@ -31,14 +31,14 @@ def on_threads(plan: Plan) -> None:
     extents = Extents(plan.kernel, plan.request.sizes)
     found = list(_candidates(plan, nests_of(plan.kernel), extents, ()))
     plain = [pair for pair in found if _is_plain(plan.kernel, pair[0])]
-    if not plain or not _share(plan, plain):
+    if not plain or not share_loops(plan, plain):
         plain = []
     for pair in found:
         if pair not in plain:
-            _share(plan, [pair])
+            share_loops(plan, [pair])
 
 
-def _share(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
+def share_loops(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
     """Let threads share loops, in one step; tell whether that is legal."""
     if not _kept(plan, [iname for iname, _ in found]):
         return False
@@ -50,6 +50,11 @@ def _share(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
         f"no iteration needs another one, and there is work for {threads}",
         lambda knl: tag_inames(knl, tags),
     )
+
+
+def chosen_for_threads(plan: Plan, nest: Nest, extents: Extents) -> str | None:
+    """Return the loop of an outermost nest that threads share best, if there is one."""
+    return _chosen(plan, nest, extents, ())
 
 
 def _kept(plan: Plan, inames: Sequence[str]) -> bool:

@@ -35,7 +35,7 @@ from polygen.transforms.splitting.pad_iname import pad_iname
 from polygen.transforms.splitting.separate_full_tiles import separate_full_tiles
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import shared_uses, strides_of
-from polygen.tuning.pack_product import machine_vector_bytes
+from polygen.tuning.pack_product import kernel_vector_bytes
 
 _EACH = 4  # vectors, at least: fewer, and what is left of the loop takes as long
 _STEPS = 8  # iterations inside, at least
@@ -78,7 +78,10 @@ def _take_vectors(plan: Plan, nest: Nest, lanes: int) -> None:
 def _fits(plan: Plan, nest: Nest, at_once: int, vectors: int) -> bool:
     """Tell whether there are registers for several vectors of each variable, and work for them."""
     count = len(_own_names(plan.kernel, nest))
-    return at_once * count <= _REGISTERS[machine_vector_bytes()] and vectors >= _EACH * at_once
+    return (
+        at_once * count <= _REGISTERS[kernel_vector_bytes(plan.kernel)]
+        and vectors >= _EACH * at_once
+    )
 
 
 def _own_names(kernel: Kernel, nest: Nest) -> set[str]:
@@ -173,11 +176,11 @@ def _lanes(plan: Plan, nest: Nest) -> int | None:
         return None
     size = _one_size(kernel, nest.instructions)
     extents = Extents(kernel, plan.request.sizes)
-    if size is None or extents.of(iname) < _EACH * machine_vector_bytes() // size:
+    if size is None or extents.of(iname) < _EACH * kernel_vector_bytes(plan.kernel) // size:
         return None
     if not is_plainly_parallel(kernel, iname, GroupTag(0)):
         return None
-    return machine_vector_bytes() // size
+    return kernel_vector_bytes(plan.kernel) // size
 
 
 def _is_simple(insn: Instruction) -> bool:

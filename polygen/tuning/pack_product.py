@@ -69,7 +69,7 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     """
     insn = one_id(kernel, insn)
     product, dtype = _product(kernel, insn)
-    size = vector_bytes or machine_vector_bytes()
+    size = vector_bytes or kernel_vector_bytes(kernel)
     if dtype.kind != "c":
         return packed(kernel, product, Blocks.of(dtype, size))
     new = split_complex_sum(kernel, insn)
@@ -86,6 +86,14 @@ def machine_vector_bytes() -> int:
     described = Path("/proc/cpuinfo")
     has_large = described.exists() and "avx512f" in described.read_text(encoding="utf-8")
     return _LARGE if has_large else _USUAL
+
+
+def kernel_vector_bytes(kernel: Kernel) -> int:
+    """Return how large vectors of a kernel's code are: AVX-512 comes with fused operations.
+
+    Code without them is compiled without AVX-512, too (`targets/texts/c.h`).
+    """
+    return machine_vector_bytes() if kernel.options.contract == "fast" else _USUAL
 
 
 def _product(kernel: Kernel, insn_id: str) -> tuple[Product, DType]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Mapping
 
 from polygen.analysis.order.loop_tree import loops_outside
 from polygen.analysis.typing.expression_types import reduction_types
@@ -12,9 +11,7 @@ from polygen.errors import NotAnAccumulation
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.atomicity import Update, update_of
 from polygen.ir.dtype import DType
-from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -26,6 +23,7 @@ from polygen.language.kernel_assembly import check_made
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Iname, InsnId, to_id, transformation
+from polygen.transforms.reductions.accumulation_forms import Accumulation, accumulation, names_read
 
 
 @transformation
@@ -39,7 +37,8 @@ def collect_reduction(kernel: Kernel, insn: InsnId, iname: Iname) -> Rearranged:
 
     Requires:
         1. The instruction is an update: ``t = t + e``, or with ``*``, ``min``, ``max``, ``and``,
-           ``or``, ``&``, ``|`` or ``^``, where ``e`` does not read ``t``.
+           ``or``, ``&``, ``|`` or ``^``, where ``e`` does not read ``t``; or ``t`` becomes ``e``
+           where that is greater or less, by a condition.
         2. The element does not depend on the iname, and nothing else is in its loop: what is may
            have a loop of its own, by `distribute_loop`.
         3. Values may be combined in another order: they are integers, or floating-point numbers
@@ -69,7 +68,7 @@ def collect_reduction(kernel: Kernel, insn: InsnId, iname: Iname) -> Rearranged:
     found = kernel.instruction(insn)
     if not isinstance(found, Assignment):
         raise _not(kernel, insn, "it is no assignment to one element", "name one that is")
-    update = _update(found.assignee, found.expression)
+    update = accumulation(found)
     if update is None:
         raise _not(
             kernel,
@@ -87,7 +86,7 @@ def is_accumulation(kernel: Kernel, insn: str, iname: str) -> bool:
     found = kernel.instruction(insn)
     if not isinstance(found, Assignment) or iname not in found.within_inames:
         return False
-    update = _update(found.assignee, found.expression)
+    update = accumulation(found)
     return update is not None and _why_no_reduction(kernel, found, iname, update) is None
 
 
@@ -100,21 +99,8 @@ def _not(kernel: Kernel, insn: str, why: str, remedy: str) -> NotAnAccumulation:
     )
 
 
-def _update(target: Expression, value: Expression) -> Update | None:
-    """Return what a value combines the old one with: ``(t + a) + b`` combines it with a + b."""
-    direct = update_of(target, value)
-    if direct is not None or not isinstance(value, ex.Sum | ex.Product):
-        return direct
-    first, *others = value.children
-    combined = ex.sum_of if isinstance(value, ex.Sum) else ex.product_of
-    if first == target:
-        return Update("sum" if isinstance(value, ex.Sum) else "product", combined(*others))
-    inner = _update(target, first) if isinstance(first, type(value)) else None
-    return inner and Update(inner.operation, combined(inner.operand, *others))
-
-
 def _why_not(
-    kernel: Kernel, insn: Assignment, iname: str, update: Update
+    kernel: Kernel, insn: Assignment, iname: str, update: Accumulation
 ) -> tuple[str, str] | None:
     """Return why a loop of an update is no reduction, and what to do."""
     if iname not in insn.within_inames:
@@ -137,12 +123,15 @@ def _is_around_others(kernel: Kernel, insn_id: str, iname: str) -> bool:
 
 
 def _why_no_reduction(
-    kernel: Kernel, insn: Assignment, iname: str, update: Update
+    kernel: Kernel, insn: Assignment, iname: str, update: Accumulation
 ) -> tuple[str, str] | None:
     target = ex.name_of(insn.assignee)
+    chosen = walk.free_variables(insn.assignee) - {target}
+    if not chosen.isdisjoint(kernel.writers):
+        return f"data decides which element of '{target}' is updated", "make the update atomic"
     if iname in walk.free_variables(insn.assignee):
         return f"another element is updated in each iteration of '{iname}'", "name another loop"
-    read = NO_NAMES.union(*map(walk.free_variables, (update.operand, *insn.predicates)))
+    read = names_read(update)
     if target in read or _may_overlap(kernel, target, read):
         return f"what is combined with '{target}' reads it, too", "leave the loop as it is"
     if insn.atomicity is not None or insn.happens_after or walk.reductions(insn.assignee):
@@ -152,7 +141,7 @@ def _why_no_reduction(
             "the order of rounding would be another",
             "set_options(knl, allow_reassociation=True)",
         )
-    if _needs_identity(insn, iname) and _dtype(kernel, target) is None:
+    if (update.passes_over_nan or _conditions(update, iname)) and _dtype(kernel, target) is None:
         return f"the type of '{target}' is not known", "add_dtypes says it"
     return None
 
@@ -165,7 +154,7 @@ def _may_overlap(kernel: Kernel, target: str, read: frozenset[str]) -> bool:
     )
 
 
-def _regroups(kernel: Kernel, target: str, update: Update) -> bool:
+def _regroups(kernel: Kernel, target: str, update: Accumulation) -> bool:
     if kernel.options.allow_reassociation and facts_of(update.operation).regroups:
         return True
     dtype = _dtype(kernel, target)
@@ -176,27 +165,35 @@ def _dtype(kernel: Kernel, name: str) -> DType | None:
     return kernel.variables[name].dtype
 
 
-def _needs_identity(insn: Assignment, iname: str) -> bool:
-    return any(iname in walk.free_variables(p) for p in insn.predicates)
+def _conditions(update: Accumulation, iname: str) -> tuple[Expression, ...]:
+    """Return the conditions that go into the reduction."""
+    inner = tuple([p for p in update.predicates if iname in walk.free_variables(p)])
+    return (*inner, *update.conditions)
 
 
-def _collected(kernel: Kernel, insn: Assignment, iname: str, update: Update) -> Rearranged:
+def _collected(kernel: Kernel, insn: Assignment, iname: str, update: Accumulation) -> Rearranged:
     dtype, operand = _dtype(kernel, ex.name_of(insn.assignee)), update.operand
-    inner = [p for p in insn.predicates if iname in walk.free_variables(p)]
-    if inner:
+    passes_over = update.passes_over_nan and dtype is not None and dtype.kind == "f"
+    conditions = [*_conditions(update, iname)]
+    if passes_over:
+        conditions.append(ex.Comparison(operand, "==", operand))
+    if conditions:
         assert dtype is not None  # checked
         (identity,) = identity_of(update.operation, (dtype,))
-        condition = inner[0] if len(inner) == 1 else ex.LogicalAnd(tuple(inner))
+        condition = conditions[0] if len(conditions) == 1 else ex.LogicalAnd(tuple(conditions))
         operand = ex.If(condition, operand, identity)
     operation: Operation = update.operation
     if dtype is not None and facts_of(operation).result is Result.WIDENED:
         operation = _in_type(kernel, ex.Reduction(operation, (iname,), operand), dtype)
     reduction = ex.Reduction(operation, (iname,), operand)
-    combine = cast("Callable[[tuple[Expression, ...]], Expression]", type(insn.expression))
+    value = _COMBINED[update.operation]((insn.assignee, reduction))
+    if passes_over:
+        old = insn.assignee
+        value = ex.If(ex.Comparison(old, "==", old), value, old)
     made = insn.copy(
-        expression=combine((insn.assignee, reduction)),
+        expression=value,
         within_inames=insn.within_inames - {iname},
-        predicates=tuple([p for p in insn.predicates if p not in inner]),
+        predicates=tuple([p for p in update.predicates if iname not in walk.free_variables(p)]),
     )
     instructions = tuple([made if i.id == insn.id else i for i in kernel.instructions])
     orders = (tuple([i for i in names if i != iname]) for names in kernel.priorities)
@@ -206,6 +203,19 @@ def _collected(kernel: Kernel, insn: Assignment, iname: str, update: Update) -> 
     check_made(new)
     # A loop with nothing else in it does what a reduction means, one value after the other.
     return Rearranged(new, restated=new)
+
+
+_COMBINED: Mapping[str, Callable[[tuple[Expression, ...]], Expression]] = {
+    "sum": lambda parts: ex.sum_of(*parts),
+    "product": lambda parts: ex.product_of(*parts),
+    "min": ex.Min,
+    "max": ex.Max,
+    "any": ex.LogicalOr,
+    "all": ex.LogicalAnd,
+    "bit_and": ex.BitwiseAnd,
+    "bit_or": ex.BitwiseOr,
+    "bit_xor": ex.BitwiseXor,
+}
 
 
 def _in_type(kernel: Kernel, reduction: ex.Reduction, dtype: DType) -> Operation:

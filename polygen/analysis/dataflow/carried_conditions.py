@@ -17,7 +17,7 @@ import islpy as isl
 
 from polygen.analysis.access.domains import domain_of
 from polygen.analysis.dataflow.dependences import Dependence, carried_dependences, dependences
-from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.isl_affine import condition_set, is_bounded
 from polygen.analysis.integers.known_facts import known_parameters
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.integers.size_conditions import SizeCondition
@@ -198,6 +198,8 @@ def _formula(relation: isl.Map, loop: str) -> str | None:
         sides.append(position)
     pairs = _only(_only(relation, _IN, sides[0]), _OUT, sides[1])
     moved = pairs.reset_tuple_id(_IN).reset_tuple_id(_OUT).deltas()
+    if not (is_bounded(moved, above=False) and is_bounded(moved, above=True)):
+        return None
     least, most = moved.dim_min(0), moved.dim_max(0)
     pieces = least.get_pieces()
     if len(pieces) != 1 or not least.is_equal(most):

@@ -51,6 +51,7 @@ class LoopPragma:
         to_device, from_device: arrays that are to be moved; where arrays are, polygen sees itself.
         block: how many iterations one block of work items has, as asked for; None if it is open.
         where: its place.
+        is_call: whether `prange` says it, and no comment.
     """
 
     parallel: bool
@@ -63,6 +64,7 @@ class LoopPragma:
     from_device: tuple[Named, ...]
     block: int | None
     where: SourceLocation
+    is_call: bool = False
 
     def names(self) -> Iterator[Named]:
         """Yield all names in its clauses."""

@@ -66,6 +66,34 @@ CASES: dict[str, tuple[str, str, Mapping[str, str], str, Callable[[Any, Any], An
         "[] s[0] = s[0] + sum(i, if(x[i] < 2, x[i], 0))",
         lambda s, x: s[0] + x[x < 2].sum(),
     ),
+    "a choice": (
+        LINE,
+        "s[0] = if(x[i] > 3, s[0] + x[i], s[0])  {id=add, inames=i}",
+        DOUBLES,
+        "[] s[0] = s[0] + sum(i, if(x[i] > 3, x[i], 0))",
+        lambda s, x: s[0] + x[x > 3].sum(),
+    ),
+    "the other branch of a choice": (
+        LINE,
+        "s[0] = if(x[i] > 3, s[0], s[0] + x[i])  {id=add, inames=i}",
+        DOUBLES,
+        "[] s[0] = s[0] + sum(i, if(not x[i] > 3, x[i], 0))",
+        lambda s, x: s[0] + x[x <= 3].sum(),
+    ),
+    "the greater of two integers": (
+        LINE,
+        "s[0] = if(x[i] > s[0], x[i], s[0])  {id=add, inames=i}",
+        {"s, x": "int32"},
+        "[] s[0] = max(s[0], max(i, x[i]))",
+        lambda s, x: max([s[0], *x]),
+    ),
+    "the lesser of two integers, by a predicate": (
+        LINE,
+        "s[0] = x[i]  {id=add, inames=i, if=s[0] > x[i]}",
+        {"s, x": "int32"},
+        "[] s[0] = min(s[0], min(i, x[i]))",
+        lambda s, x: min([s[0], *x]),
+    ),
     "bytes that wrap around": (
         LINE,
         "s[0] = s[0] + x[i]  {id=add, inames=i}",
@@ -96,6 +124,24 @@ def test_against_numpy(name: str, n: int) -> None:
     wanted = plain(s, x)
     knl(s=s, x=x)
     np.testing.assert_allclose(s[0], wanted, rtol=0 if "int" in dtype else 1e-14)
+
+
+@pytest.mark.parametrize("start", [1.0, np.nan, -np.inf])
+@pytest.mark.parametrize("choose", [max, min])
+def test_what_python_chooses_of_numbers_that_are_none(
+    start: float, choose: Callable[..., float]
+) -> None:
+    sign = ">" if choose is max else "<"
+    text = f"s[0] = if(x[i] {sign} s[0], x[i], s[0])  {{id=add, inames=i}}"
+    knl = pg.collect_reduction(made(LINE, text, DOUBLES), "add", "i")
+    assert knl.instruction("add").reduction_inames == {"i"}
+    for values in ([], [np.nan], [np.nan, 3.0, np.nan, 0.5], [-np.inf, np.inf], [1.0, 1.0]):
+        wanted = start
+        for value in values:
+            wanted = choose(wanted, value)  # NaN compares with nothing: the old value stays
+        s = np.array([start])
+        knl(s=s, x=np.array(values))
+        np.testing.assert_array_equal(s, [wanted])
 
 
 def test_one_loop_of_two() -> None:

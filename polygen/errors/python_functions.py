@@ -1,8 +1,20 @@
-"""Pragmas: comments that say how a function of Python is meant to run."""
+"""Functions of Python that cannot be compiled as they are asked to be."""
 
 from __future__ import annotations
 
 from polygen.errors.families import UserError
+
+
+class NoSource(UserError):
+    """A function of Python whose source cannot be had."""
+
+
+class NotCompiled(UserError):
+    """A statement that is not in the language of compiled functions, where it has to be."""
+
+
+class ResultsDiffer(UserError):
+    """A compiled function that computes something else than Python does."""
 
 
 class MalformedPragma(UserError):

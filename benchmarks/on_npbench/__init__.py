@@ -1,0 +1,1 @@
+"""NPBench's kernels under polygen and its peers; `benchmarks/npbench.py` is where this starts."""

@@ -1,0 +1,1 @@
+"""`polygen.jit`: functions of Python that are compiled when they are called."""

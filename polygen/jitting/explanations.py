@@ -1,0 +1,47 @@
+"""What became of the statements of a function, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from polygen.errors import in_users_words
+from polygen.python.program import HostStatements, KernelRegion, Step
+
+
+def explained(name: str, steps: Mapping[int, Sequence[Step]]) -> str:
+    """Return a paragraph for each block: its variants, or why it is Python."""
+    if not steps:
+        return f"{name}: not called yet"
+    lines = [f"{name}:"]
+    for at in sorted(steps):
+        for step in steps[at]:
+            lines += _of_kernel(step) if isinstance(step, KernelRegion) else _of_python(step)
+    return "\n".join(lines)
+
+
+def _lines(step: Step) -> str:
+    first, last = step.lines
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def _of_kernel(step: KernelRegion) -> list[str]:
+    plain = step.plain
+    found = [f"  {_lines(step)}: kernel '{plain.name}', {len(plain.instructions)} instructions"]
+    found += [f"    {line}" for line in step.claims]
+    for variant, kernel in step.kernels.scheduled:
+        if variant is not None:
+            names = {one.name: one.path for one in step.traced.inputs}
+            found.append(f"    {in_users_words(str(variant), names)}")
+        found += [f"    {iname}: {kernel.tags[iname]}" for iname in sorted(kernel.tags)]
+        found += [f"    {choice}" for choice in kernel.choices]
+    return found
+
+
+def _of_python(step: HostStatements) -> list[str]:
+    if step.is_trivial:
+        return [f"  {_lines(step)}: Python: nothing is repeated"]
+    where = "" if step.where is None else f" (line {step.where.line})"
+    found = [f"  {_lines(step)}: Python: {step.why}{where}"]
+    if step.remedy:
+        found.append(f"    remedy: {step.remedy}")
+    return found

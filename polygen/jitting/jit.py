@@ -1,0 +1,145 @@
+"""`polygen.jit`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from polygen.errors import NoSource
+from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
+from polygen.jitting.explanations import explained
+from polygen.python.function_source import read_function
+from polygen.python.program import KernelRegion, Program, ProgramOptions, Step
+from polygen.runtime.executor import Executor
+from polygen.schedules.optimize import optimize
+
+
+class CompiledFunction:
+    """A function of Python that is compiled when it is called: what `jit` returns.
+
+    It is called as the function is.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        self._function = function
+        self._options = dict(options)
+        self._signature = inspect.signature(function)
+        self._names = tuple(self._signature.parameters)
+        self._program: Program | None = None
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        program = self._program or self._made()
+        if kwargs or len(args) != len(self._names):
+            names = self._bound(args, kwargs)
+        else:
+            names = dict(zip(self._names, args, strict=True))
+        return program.run(names)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        return _remade, (self._function, self._options)
+
+    def _bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    def _made(self) -> Program:
+        source = read_function(self._function, self._options.get("source"))
+        target = self._options.get("target") or "c"
+        options = ProgramOptions(
+            target,
+            bool(self._options.get("strict")),
+            _scheduled,
+            lambda kernel: _runner(kernel, target),
+        )
+        self._program = Program(source, options)
+        return self._program
+
+    def kernels(self, *args: Any, **kwargs: Any) -> list[Kernel]:
+        """Return the kernels of a call, as they are run; the call itself is not made.
+
+        Parameters:
+            args: the arguments of the call.
+            kwargs: those by name.
+        """
+        program = self._program or self._made()
+        steps = program.prepared(self._bound(args, kwargs))
+        return [step.kernel for step in steps if isinstance(step, KernelRegion)]
+
+    def explain(self) -> str:
+        """Return what became of the statements, call by call: kernels, and what stayed Python."""
+        steps: dict[int, list[Step]] = {} if self._program is None else self._program.steps
+        return explained(self._function.__name__, steps)
+
+
+def _remade(function: Callable[..., Any], options: dict[str, Any]) -> CompiledFunction:
+    return CompiledFunction(function, options)
+
+
+def _scheduled(kernel: Kernel, sizes: Mapping[str, int]) -> Kernel:
+    return optimize(kernel, sizes=sizes)
+
+
+def _runner(kernel: Kernel, target: str) -> Callable[[dict[str, Any]], object]:
+    executor = Executor(kernel, target)
+
+    def run(arguments: dict[str, Any]) -> object:
+        return executor.run(None, None, arguments)
+
+    return run
+
+
+@public
+def jit(
+    function: Any = None,
+    *,
+    target: str | None = None,
+    strict: bool = False,
+    source: str | None = None,
+) -> Any:
+    """Return a function of Python that is compiled when it is called.
+
+    Statements become kernels, for the types and ranks of the arguments; what kernels cannot have
+    stays Python between them.  Results are those of Python and NumPy.
+
+    Parameters:
+        function: a plain function; None to return a decorator.
+        target: where kernels run: ``"c"``, ``"opencl"`` or ``"cuda"``; None for where the arrays
+            are.
+        strict: refuse statements that would stay Python.
+        source: the text of the function, where Python does not keep it.
+
+    Raises:
+        NoSource: if the text of the function cannot be had.
+
+    >>> import numpy as np
+    >>> import polygen as pg
+    >>> @pg.jit(source='''
+    ... def smooth(x, y):
+    ...     y[1:-1] = (x[:-2] + x[1:-1] + x[2:])/3
+    ... ''')
+    ... def smooth(x, y):
+    ...     y[1:-1] = (x[:-2] + x[1:-1] + x[2:])/3
+    >>> y = np.zeros(5)
+    >>> smooth(np.arange(5.0)**2, y)
+    >>> print(y.round(2))
+    [0.   1.67 4.67 9.67 0.  ]
+    """
+    options = {"target": target, "strict": strict, "source": source}
+    if function is None:
+        return lambda wrapped: CompiledFunction(wrapped, options)
+    if not isinstance(function, types.FunctionType):
+        raise NoSource(
+            f"pg.jit is given a {type(function).__name__}, and compiles functions",
+            remedy="put @pg.jit above 'def'",
+        )
+    return CompiledFunction(function, options)

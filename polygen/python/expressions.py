@@ -1,0 +1,609 @@
+"""Evaluates the expressions of a function while it is traced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from polygen.ir import expression as ex
+from polygen.ir.expression import Expression
+from polygen.python.affine import Affine, number
+from polygen.python.operators import (
+    INVERTED,
+    NEGATIVE,
+    OPERATORS,
+    POSITIVE,
+    Rule,
+    applied,
+    arithmetic,
+    operand_tree,
+    truth_of,
+    types_of,
+)
+from polygen.python.refused import Refused, refused_construct
+from polygen.python.subscripts import ELLIPSIS, Slice, subscripted
+from polygen.python.trace import Trace
+from polygen.python.values import (
+    BOOL,
+    INT64,
+    ArrayCell,
+    Arrayed,
+    Cell,
+    Constant,
+    Indices,
+    Lazy,
+    Masked,
+    Number,
+    Pending,
+    Several,
+    Unbound,
+    Value,
+    View,
+    affine_number,
+    constant_number,
+    literal,
+)
+
+_SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.BitXor: "^", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==",
+    ast.NotEq: "!=",
+}  # fmt: skip
+
+
+class Expressions(Trace):
+    """The part of a tracer that evaluates expressions.
+
+    Attributes:
+        names: what names stand for.
+        outer: the globals and closure variables of the function.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[str, Any] = {}
+        self.outer: dict[str, Any] = {}
+
+    def value(self, node: ast.expr) -> Value:
+        """Return what an expression stands for.
+
+        Raises:
+            Refused: if kernels have no such thing.
+        """
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise refused_construct(node)
+        outer, self.node = self.node, node if isinstance(node, ast.Call) else self.node
+        try:
+            found: Value = rule(self, node)
+        except Refused as error:
+            error.node = error.node or node
+            raise
+        finally:
+            self.node = outer
+        return found
+
+    def number(self, node: ast.expr) -> Number:
+        """Return the scalar that an expression is."""
+        found = self.value(node)
+        if isinstance(found, Number):
+            return found
+        raise Refused("an array or another value stands where a number has to be", node=node)
+
+    # --- names and constants
+
+    def _name(self, node: ast.Name) -> Value:
+        if node.id in self.names:
+            return self._read(node.id, self.names[node.id])
+        if node.id in self.outer:
+            return self.outside(self.from_outside(node.id))
+        builtins: Any = __builtins__
+        known = builtins if isinstance(builtins, dict) else vars(builtins)
+        if node.id in known:
+            return Constant(known[node.id])
+        raise Refused(f"'{node.id}' has no value here")
+
+    def _read(self, name: str, found: Any) -> Value:
+        if isinstance(found, Unbound):
+            raise Refused(f"'{name}' may have no value here: {found.why}")
+        if isinstance(found, Pending) or (isinstance(found, Cell) and found.is_unset):
+            raise Refused(f"'{name}' has no value in the first iteration")
+        if isinstance(found, ArrayCell):
+            return found.view
+        if isinstance(found, Cell):
+            return Number(found.dtype, found.weak, ex.Variable(found.name), cell=found.name)
+        result: Value = found
+        return result
+
+    def from_outside(self, name: str) -> Any:
+        """Return a global or closure variable."""
+        return self.outer[name]
+
+    def outside(self, value: Any) -> Value:
+        """Return a value of Python's, from outside of the function."""
+        if isinstance(value, bool | int | float | complex | np.generic):
+            return constant_number(value)
+        if isinstance(value, tuple):
+            return Several(tuple(map(self.outside, value)))
+        if isinstance(value, list):
+            return Several(tuple(map(self.outside, value)), is_list=True)
+        if isinstance(value, np.ndarray):
+            return self.outer_array(value)
+        return Constant(value)
+
+    def outer_array(self, array: np.ndarray[Any, Any]) -> Value:
+        """Return a global array."""
+        del array
+        raise Refused("an array from outside of the function", "pass it as an argument")
+
+    def _constant(self, node: ast.Constant) -> Value:
+        if isinstance(node.value, bool | int | float | complex):
+            return constant_number(node.value)
+        return Constant(node.value)
+
+    # --- operators
+
+    def _binary(self, node: ast.BinOp) -> Value:
+        if isinstance(node.op, ast.MatMult):
+            return self.matrix_product(self.value(node.left), self.value(node.right))
+        return self.operated(_SIGNS[type(node.op)], self.value(node.left), self.value(node.right))
+
+    def operated(self, sign: str, left: Value, right: Value) -> Value:
+        """Return what an operator makes of two values."""
+        if isinstance(left, Several) or isinstance(right, Several):
+            return self._operated_tuples(sign, left, right)
+        if isinstance(left, Masked) or isinstance(right, Masked):
+            return self._operated_masked(sign, left, right)
+        one, other = self.operand(left), self.operand(right)
+        if isinstance(one, Number) and isinstance(other, Number) and one.weak and other.weak:
+            return self._operated_python(sign, arithmetic(one), arithmetic(other))
+        if sign == "**":
+            return self._power(one, other)
+        return self.elementwise(OPERATORS[sign], [one, other])
+
+    def operand(self, value: Value) -> Number | Arrayed:
+        """Return a value as one that operators take."""
+        if isinstance(value, Number | Lazy | View):
+            return value
+        raise Refused("an operator is given something that is no number and no array")
+
+    def _operated_tuples(self, sign: str, left: Value, right: Value) -> Value:
+        if sign == "+" and isinstance(left, Several) and isinstance(right, Several):
+            return Several((*left.parts, *right.parts), left.is_list)
+        for one, other in ((left, right), (right, left)):
+            is_repeated = sign == "*" and isinstance(one, Several) and isinstance(other, Number)
+            if is_repeated and isinstance(other, Number) and other.is_constant:
+                assert isinstance(one, Several)
+                return Several(one.parts * int(other.value), one.is_list)
+        raise Refused("an operator is given a tuple or a list")
+
+    def _operated_masked(self, sign: str, left: Value, right: Value) -> Value:
+        masks = [v.mask for v in (left, right) if isinstance(v, Masked)]
+        if any(mask is not masks[0] for mask in masks):
+            raise Refused("two masks choose different elements", "use one mask, with one name")
+        parts = [v.data if isinstance(v, Masked) else v for v in (left, right)]
+        for part, given in zip(parts, (left, right), strict=True):
+            if part is given and not isinstance(given, Number):
+                raise Refused("elements that a mask chooses meet an array", "use the mask on both")
+        found = self.operated(sign, parts[0], parts[1])
+        assert isinstance(found, Lazy | View)
+        return Masked(found, masks[0])
+
+    def _operated_python(self, sign: str, one: Number, other: Number) -> Value:
+        """Return an operation on two numbers of Python's."""
+        if one.is_constant and other.is_constant:
+            return applied(OPERATORS[sign], [one, other])
+        if one.affine is not None and other.affine is not None:
+            found = self._operated_affine(sign, one.affine, other.affine)
+            if found is not None:
+                return found
+        if sign in ("/", "//", "%"):
+            self._check_divisor(other)
+        if sign == "**":
+            return self._power(one, other)
+        if sign in ("<<", ">>"):
+            self._check_shift(other)
+        if sign in _COMPARISONS and one.affine is not None and other.affine is not None:
+            tree = ex.Comparison(one.affine.tree(), sign, other.affine.tree())
+            return Number(BOOL, weak=True, tree=tree)
+        return applied(OPERATORS[sign], [one, other])
+
+    def _operated_affine(self, sign: str, one: Affine, other: Affine) -> Number | None:
+        if sign == "+":
+            return affine_number(one.plus(other))
+        if sign == "-":
+            return affine_number(one.minus(other))
+        if sign == "*" and (one.is_constant or other.is_constant):
+            form, factor = (other, one) if one.is_constant else (one, other)
+            return affine_number(form.times(factor.constant))
+        if sign in ("//", "%") and other.is_constant and other.constant > 0:
+            quotient = one.floor(other.constant)
+            if sign == "//":
+                return affine_number(quotient)
+            return affine_number(one.minus(quotient.times(other.constant)))
+        if sign == "*":
+            return self.product_of_sizes(one, other)
+        if sign in _COMPARISONS:
+            return self._compared_forms(sign, one.minus(other))
+        return None
+
+    def product_of_sizes(self, one: Affine, other: Affine) -> Number | None:
+        """Return the product of two sizes as a size that the call passes; None of other forms."""
+        del one, other
+        return None
+
+    def _compared_forms(self, sign: str, difference: Affine) -> Number | None:
+        """Return a comparison of two forms: ``difference sign 0``."""
+        forms = {
+            ">=": [difference],
+            ">": [difference.minus(1)],
+            "<=": [difference.times(-1)],
+            "<": [difference.times(-1).minus(1)],
+            "==": [difference, difference.times(-1)],
+        }.get(sign)
+        if all(s in self.facts.values for s in difference.symbols()):
+            if sign in ("==", "!="):
+                is_equal = self.facts.equal(difference, number(0))
+                return constant_number(is_equal is (sign == "=="))
+            assert forms is not None
+            return constant_number(bool(self.facts.holds(forms[0])))
+        left, right = _two_sides(difference)
+        tree = ex.Comparison(left, sign, right)
+        return Number(
+            BOOL, weak=True, tree=tree, forms=tuple(forms or ()), is_affine=forms is not None
+        )
+
+    def _check_divisor(self, other: Number) -> None:
+        if other.is_constant:
+            if not other.value:
+                raise Refused("a division by zero is an error in Python")
+            return
+        form = other.affine
+        if form is not None:
+            facts = self.facts
+            if facts.is_never_negative(form.minus(1)) or facts.is_always_negative(form):
+                return
+        zero = literal(0, other.dtype)
+        self.fault(ex.Comparison(other.element(), "==", zero), ZeroDivisionError)
+
+    def _check_shift(self, other: Number) -> None:
+        if not (other.is_constant and 0 <= other.value < 63):
+            raise Refused("integers of Python's are shifted by a number that is no constant")
+
+    def _power(self, one: Number | Arrayed, other: Number | Arrayed) -> Value:
+        if isinstance(other, Number) and other.is_constant and other.weak:
+            value = other.value
+            if value == 2 and one.dtype.kind != "b":
+                return self.elementwise(OPERATORS["*"], [one, one])
+            if value == 1 and one.dtype.kind in "ifc" and isinstance(value, int):
+                return self.elementwise(POSITIVE, [one])
+            if value == 0.5 and one.dtype.kind == "f":
+                return self.called(np.sqrt, [one])
+            if one.dtype.kind in "biu" and isinstance(value, int) and value < 0:
+                raise Refused("an integer has a negative power")
+            if one.weak and one.dtype.kind == "f" and not float(value).is_integer():
+                raise Refused("a power of a number of Python's may be complex", "use np.sqrt")
+        elif one.weak and other.weak:
+            raise Refused("a power of numbers of Python's, with an exponent that is no constant")
+        return self.elementwise(OPERATORS["**"], [one, other])
+
+    def elementwise(self, rule: Rule, operands: Sequence[Number | Arrayed]) -> Number | Lazy:
+        """Return an operation on all elements."""
+        if all(isinstance(one, Number) for one in operands):
+            return applied(rule, [one for one in operands if isinstance(one, Number)])
+        given, result = types_of(rule, operands)
+        shape = self.broadcast([one.shape for one in operands])
+
+        def element(index: Indices) -> Expression:
+            trees = [
+                operand_tree(one, self.element_of(one, len(shape), index), target)
+                for one, target in zip(operands, given, strict=True)
+            ]
+            return rule.tree(trees, given[0])
+
+        is_costly = any(isinstance(one, Lazy) and one.is_costly for one in operands)
+        made = Lazy(result, shape, element, is_costly)
+        return made if shape else Number(result, tree=element(()))
+
+    def _unary(self, node: ast.UnaryOp) -> Value:
+        found = self.value(node.operand)
+        if isinstance(node.op, ast.Not):
+            return self.denied(self.truth(found))
+        if isinstance(found, Masked):
+            inner = self._signed(node.op, found.data)
+            assert isinstance(inner, Lazy | View)
+            return Masked(inner, found.mask)
+        return self._signed(node.op, self.operand(found))
+
+    def _signed(self, sign: ast.unaryop, one: Number | Arrayed) -> Number | Lazy:
+        if isinstance(one, Number) and one.weak:
+            one = arithmetic(one)
+            if isinstance(sign, ast.USub) and one.affine is not None:
+                return affine_number(one.affine.times(-1))
+        rules = {ast.USub: NEGATIVE, ast.UAdd: POSITIVE, ast.Invert: INVERTED}
+        return self.elementwise(rules[type(sign)], [one])
+
+    # --- conditions
+
+    def truth(self, value: Value) -> Number:
+        """Return whether a value holds, as ``bool(value)`` says."""
+        if isinstance(value, Constant):
+            return constant_number(bool(value.value))
+        if isinstance(value, Several):
+            return constant_number(bool(value.parts))
+        if not isinstance(value, Number):
+            raise Refused("whether an array holds is asked", "use np.any() or np.all()")
+        if value.dtype == BOOL:
+            return value
+        if value.is_constant:
+            return constant_number(bool(value.value))
+        if value.affine is not None:
+            found = self._compared_forms("!=", value.affine)
+            if found is not None:
+                return found
+        return Number(BOOL, weak=True, tree=truth_of(value.dtype, value.element()))
+
+    def denied(self, one: Number) -> Number:
+        """Return ``not x``."""
+        if one.is_constant:
+            return constant_number(not one.value)
+        tree = ex.LogicalNot(one.element())
+        if one.is_affine and len(one.forms) == 1:
+            forms = (one.forms[0].times(-1).minus(1),)
+            return Number(BOOL, weak=True, tree=tree, forms=forms, is_affine=True)
+        return Number(BOOL, weak=True, tree=tree)
+
+    def _joined_truths(self, node: ast.BoolOp) -> Value:
+        """Return ``a and b``; values that are no conditions are refused, but for constants."""
+        is_and = isinstance(node.op, ast.And)
+        parts: list[Number] = []
+        for operand in node.values:
+            with ExitStack() as stack:
+                for part in parts:
+                    stack.enter_context(self.where(part if is_and else self.denied(part)))
+                given = self.value(operand)
+            if isinstance(given, Number) and given.dtype != BOOL and not given.is_constant:
+                raise Refused("'and' and 'or' return a number", "compare it: x != 0", operand)
+            one = self.truth(given)
+            if one.is_constant:
+                if bool(one.value) is not is_and:
+                    if not parts:
+                        return one
+                    return self._conjunction([*parts, one], is_and=is_and)
+                continue
+            parts.append(one)
+        if not parts:
+            return constant_number(is_and)
+        return self._conjunction(parts, is_and=is_and)
+
+    def _conjunction(self, parts: list[Number], *, is_and: bool) -> Number:
+        if len(parts) == 1:
+            return parts[0]
+        kind = ex.LogicalAnd if is_and else ex.LogicalOr
+        tree = kind(tuple([part.element() for part in parts]))
+        forms = tuple([form for part in parts for form in part.forms]) if is_and else ()
+        is_affine = is_and and all(part.is_affine for part in parts)
+        weak = all(part.weak for part in parts)
+        return Number(BOOL, weak, tree, forms=forms, is_affine=is_affine)
+
+    def _compared(self, node: ast.Compare) -> Value:
+        if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops):
+            return self._identity(node)
+        values = [self.value(part) for part in (node.left, *node.comparators)]
+        parts: list[Value] = []
+        for op, left, right in zip(node.ops, values[:-1], values[1:], strict=True):
+            parts.append(self._one_comparison(_SIGNS[type(op)], left, right))
+        if len(parts) == 1:
+            return parts[0]
+        numbers = [part for part in parts if isinstance(part, Number)]
+        if len(numbers) < len(parts):
+            raise Refused("a chain of comparisons of arrays", "join comparisons by '&'")
+        if any(one.is_constant and not one.value for one in numbers):
+            return constant_number(value=False)
+        rest = [one for one in numbers if not one.is_constant]
+        return self._conjunction(rest, is_and=True) if rest else constant_number(value=True)
+
+    def _one_comparison(self, sign: str, left: Value, right: Value) -> Value:
+        if isinstance(left, Constant) or isinstance(right, Constant):
+            if isinstance(left, Constant) and isinstance(right, Constant) and sign in ("==", "!="):
+                return constant_number((left.value == right.value) is (sign == "=="))
+            raise Refused("something that is no number is compared")
+        if isinstance(left, Several) and isinstance(right, Several):
+            return self._compared_tuples(sign, left, right)
+        return self.operated(sign, left, right)
+
+    def _compared_tuples(self, sign: str, left: Several, right: Several) -> Number:
+        if sign not in ("==", "!="):
+            raise Refused("tuples are compared by their order")
+        is_equal = len(left.parts) == len(right.parts)
+        for one, other in zip(left.parts, right.parts, strict=False):
+            found = self.truth(self._one_comparison("==", one, other))
+            if not found.is_constant:
+                raise Refused("tuples of values that the kernel computes are compared")
+            is_equal = is_equal and bool(found.value)
+        return constant_number(is_equal is (sign == "=="))
+
+    def _identity(self, node: ast.Compare) -> Value:
+        op, other = node.ops[0], node.comparators[0]
+        if len(node.ops) > 1 or not isinstance(op, ast.Is | ast.IsNot):
+            raise Refused("'in' looks into a container of Python's", "write the loop")
+        left, right = self.value(node.left), self.value(other)
+        if not (isinstance(left, Constant) or isinstance(right, Constant)):
+            raise Refused("'is' compares objects of Python's", "write '=='")
+        is_same = left == right if type(left) is type(right) else False
+        return constant_number(is_same is isinstance(op, ast.Is))
+
+    def _choice(self, node: ast.IfExp) -> Value:
+        condition = self.truth(self.value(node.test))
+        if condition.is_constant:
+            return self.value(node.body if condition.value else node.orelse)
+        with self.where(condition):
+            one = self.number(node.body)
+        with self.where(self.denied(condition)):
+            other = self.number(node.orelse)
+        return self.chosen(condition, one, other)
+
+    @contextmanager
+    def where(self, condition: Number) -> Generator[None]:
+        """Let expressions be evaluated where a condition holds alone."""
+        self.asked.append(condition.element())
+        try:
+            with self.facts.assuming(list(condition.forms)):
+                yield
+        finally:
+            self.asked.pop()
+
+    def chosen(self, condition: Number, one: Number, other: Number) -> Number:
+        """Return one of two numbers."""
+        if one.weak == other.weak and one.dtype == other.dtype:
+            dtype, weak = one.dtype, one.weak
+        else:
+            dtype, weak = joined_type(one, other)
+        trees = [operand_tree(v, v.element(), dtype) for v in (one, other)]
+        return Number(dtype, weak, ex.If(condition.element(), *trees))
+
+    # --- subscripts, attributes, calls, tuples
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        array = self.value(node.value)
+        keys = self.keys(node.slice)
+        if isinstance(array, Several):
+            return self._part(array, keys)
+        if isinstance(array, Lazy) and array.is_costly:
+            array = self.stored(array)
+        if isinstance(array, Lazy | View):
+            found: Value = subscripted(self, array, keys)
+            return found
+        raise Refused("a subscript of something that is no array")
+
+    def keys(self, node: ast.expr) -> tuple[Any, ...]:
+        """Return subscripts."""
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        found: list[Any] = []
+        for part in parts:
+            key = self._key(part)
+            found += key.parts if isinstance(key, Several) and not key.is_list else [key]
+        return tuple(found)
+
+    def _key(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Slice):
+            ends = (node.lower, node.upper, node.step)
+            values = [None if end is None else self.value(end) for end in ends]
+            plain = [None if value == Constant(None) else value for value in values]
+            return Slice(*plain)
+        found = self.value(node)
+        if isinstance(found, Constant) and found.value is ...:
+            return ELLIPSIS
+        if isinstance(found, Constant) and isinstance(found.value, slice):
+            given = found.value
+            ends3 = (given.start, given.stop, given.step)
+            return Slice(*[None if end is None else constant_number(end) for end in ends3])
+        if isinstance(found, Number) and found.dtype == BOOL:
+            raise Refused("a subscript is a truth value")
+        return found
+
+    def _part(self, value: Several, keys: tuple[Any, ...]) -> Value:
+        (key,) = keys if len(keys) == 1 else (None,)
+        if isinstance(key, Number) and key.is_constant:
+            if -len(value.parts) <= key.value < len(value.parts):
+                found: Value = value.parts[int(key.value)]
+                return found
+            raise Refused("a tuple has fewer parts")
+        if isinstance(key, Slice):
+            ends = [key.start, key.stop, key.step]
+            if all(end is None or end.is_constant for end in ends):
+                bounds = slice(*[None if end is None else end.value for end in ends])
+                return Several(value.parts[bounds], value.is_list)
+        raise Refused("the subscript of a tuple or a list is no constant")
+
+    def _tuple(self, node: ast.Tuple | ast.List) -> Value:
+        parts = tuple([self.value(part) for part in node.elts])
+        return Several(parts, isinstance(node, ast.List))
+
+    # Filled in by upper layers.
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        return self.attribute(self.value(node.value), node.attr)
+
+    def attribute(self, value: Value, name: str) -> Value:
+        """Return an attribute of a value."""
+        raise NotImplementedError
+
+    def _call(self, node: ast.Call) -> Value:
+        return self.call(node)
+
+    def call(self, node: ast.Call) -> Value:
+        """Return what a call returns."""
+        raise NotImplementedError
+
+    def called(self, function: Any, arguments: Sequence[Any], **named: Any) -> Value:
+        """Return what a function of NumPy's makes of values."""
+        raise NotImplementedError
+
+    def matrix_product(self, left: Value, right: Value) -> Value:
+        """Return ``left @ right``."""
+        raise NotImplementedError
+
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+
+
+def _two_sides(difference: Affine) -> tuple[Expression, Expression]:
+    """Return a form as ``left - right``, whose terms are all positive."""
+    left = Affine(
+        tuple([(a, c) for a, c in difference.terms if c > 0]), max(difference.constant, 0)
+    )
+    right = Affine(
+        tuple([(a, -c) for a, c in difference.terms if c < 0]), max(-difference.constant, 0)
+    )
+    return left.tree(), right.tree()
+
+
+def joined_type(one: Number, other: Number) -> tuple[np.dtype, bool]:
+    """Return the type of a variable that may be one of two numbers.
+
+    Raises:
+        Refused: if neither type holds both.
+    """
+    if one.dtype == other.dtype:
+        return one.dtype, one.weak and other.weak
+    if one.weak and other.weak:
+        ranks = "biufc"
+        pair = sorted((one.dtype, other.dtype), key=lambda d: ranks.index(d.kind))
+        if pair[0] == BOOL:
+            raise Refused("a name is a truth value in one case, a number in the other")
+        if any(v.is_constant for v in (one, other)) or pair[0].kind == "f":
+            return pair[1], True
+        raise Refused("a name is an integer in one case, a float in the other")
+    if one.weak or other.weak:
+        weak, strong = (one, other) if one.weak else (other, one)
+        order = "biufc"
+        if order.index(weak.dtype.kind) <= order.index(strong.dtype.kind) and weak.dtype != BOOL:
+            if weak.dtype == INT64 and not weak.is_constant:
+                raise Refused("a name is an integer of Python's in one case, and none in the other")
+            return strong.dtype, False
+    raise Refused(
+        f"a name is a {one.dtype} in one case, and a {other.dtype} in the other",
+        "convert it, so that it is of one type",
+    )
+
+
+_RULES: dict[type[ast.AST], Callable[[Any, Any], Value]] = {
+    ast.Name: Expressions._name,
+    ast.Constant: Expressions._constant,
+    ast.BinOp: Expressions._binary,
+    ast.UnaryOp: Expressions._unary,
+    ast.BoolOp: Expressions._joined_truths,
+    ast.Compare: Expressions._compared,
+    ast.IfExp: Expressions._choice,
+    ast.Subscript: Expressions._subscript,
+    ast.Tuple: Expressions._tuple,
+    ast.List: Expressions._tuple,
+    ast.Attribute: Expressions._attribute,
+    ast.Call: Expressions._call,
+}

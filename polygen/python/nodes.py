@@ -1,0 +1,166 @@
+"""The statements that a function of Python becomes: loops, conditions, assignments to elements.
+
+All names are those of the kernel, and each statement has its place in the user's file.
+`polygen.python.kernel_of_nodes` makes a kernel of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from polygen.ir.expression import Expression
+from polygen.python.affine import Affine
+
+
+@dataclass
+class Assign:
+    """``target = value``, for an element or a scalar."""
+
+    target: Expression
+    value: Expression
+    node: ast.AST | None
+
+
+@dataclass
+class For:
+    """A loop over ``range(lower, upper)``.
+
+    Attributes:
+        iname: its name in the kernel, which nothing else has.
+        lower, upper: its bounds.
+        step: how far values are apart, a positive number.
+        body: what is in it.
+        node: where it comes from: a ``for``, or the statement on whole arrays that it is part of.
+        is_written: whether it is a ``for`` of the user's.
+    """
+
+    iname: str
+    lower: Affine
+    upper: Affine
+    step: int
+    body: list[Node]
+    node: ast.AST | None
+    is_written: bool = False
+
+
+@dataclass
+class While:
+    """A loop that runs as long as a condition holds; None for one that only a `Break` ends."""
+
+    iname: str
+    condition: Expression | None
+    body: list[Node]
+    node: ast.AST | None
+
+
+@dataclass
+class When:
+    """``if condition: body; else: otherwise``.
+
+    Attributes:
+        kept: whether the condition is asked once, before the body.
+    """
+
+    condition: Expression
+    body: list[Node]
+    otherwise: list[Node]
+    kept: bool
+    node: ast.AST | None
+
+
+@dataclass
+class Break:
+    """Ends the innermost loop."""
+
+    node: ast.AST | None
+
+
+@dataclass
+class Fault:
+    """Counts that something happened that is an error in Python.
+
+    Attributes:
+        condition: where it happens.
+        kind: which error it is, a place in `FAULTS`.
+    """
+
+    condition: Expression
+    kind: int
+    node: ast.AST | None
+
+
+# What Python raises, by the place in the array of faults.
+FAULTS: tuple[tuple[type[Exception], str], ...] = (
+    (ZeroDivisionError, "division by zero"),
+    (IndexError, "a subscript is out of bounds"),
+    (ValueError, "math domain error"),
+    (OverflowError, "math range error"),
+)
+
+Node: TypeAlias = Assign | For | While | When | Break | Fault
+
+
+@dataclass(eq=False)
+class Storage:
+    """An array of the kernel.
+
+    Attributes:
+        name: its name in the kernel.
+        dtype: the type of its elements.
+        shape: its extents.
+        role: ``input``: the caller's; ``made``: allocated by the call, empty or filled with zeros;
+            ``temporary``: of the kernel.
+        zeros: whether a made one begins with zeros.
+        source: the name of the user's variable that it is the value of, for an input.
+        is_written: whether the kernel writes it.
+        is_contiguous: whether an input's elements follow each other in memory, as C has them.
+        layout_matters: whether that has to be so in all calls of this variant.
+    """
+
+    name: str
+    dtype: np.dtype
+    shape: tuple[Affine, ...]
+    role: str
+    zeros: bool = False
+    source: str = ""
+    is_written: bool = False
+    is_contiguous: bool = True
+    layout_matters: bool = False
+
+
+@dataclass
+class Scalar:
+    """A temporary without axes."""
+
+    name: str
+    dtype: np.dtype
+
+
+@dataclass
+class Nodes:
+    """A traced block of a function.
+
+    Attributes:
+        body: the statements.
+        storages: arrays by name.
+        scalars: temporaries without axes by name.
+        parameters: scalars that the call passes, by name: their types; None for sizes.
+        reduced: the loops of reductions: bounds.
+        guards: forms that are at least 0.
+        fault: the array that counts faults; None if there can be none.
+        index_guards: arrays of subscripts that the call looks at: each value is from minus the
+            form to below the form.
+    """
+
+    body: list[Node] = field(default_factory=list)
+    storages: dict[str, Storage] = field(default_factory=dict)
+    scalars: dict[str, Scalar] = field(default_factory=dict)
+    parameters: dict[str, np.dtype | None] = field(default_factory=dict)
+    reduced: dict[str, tuple[Affine, Affine]] = field(default_factory=dict)
+    guards: list[Affine] = field(default_factory=list)
+    fault: str | None = None
+    index_guards: dict[tuple[str, Affine], None] = field(default_factory=dict)

@@ -1,0 +1,375 @@
+"""A function as a program: kernels, and statements that stay Python between them.
+
+Program.run(names)   ->  for each block, the variant whose checks hold: a kernel, or Python
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polygen.errors import (
+    MisplacedPragma,
+    NotCompiled,
+    OverlappingArguments,
+    PolygenError,
+    PragmaRefused,
+    UserError,
+)
+from polygen.ir.kernel import Kernel
+from polygen.ir.names import usable_function_name
+from polygen.python.function_source import FunctionSource
+from polygen.python.generated_calls import MISS, PLAIN, CallWriter
+from polygen.python.interpreted import interpreted, names_read
+from polygen.python.kernel_of_nodes import kernel_of_nodes
+from polygen.python.liveness import liveness
+from polygen.python.loop_claims import Claims, claimed, loop_claims
+from polygen.python.nodes import For, Node, Nodes, When, While
+from polygen.python.pragmas.pragma_data import AtomicPragma, Pragma
+from polygen.python.pragmas.pragma_places import Position
+from polygen.python.refused import Refused
+from polygen.python.region_kernels import RegionKernels
+from polygen.python.source_annotations import annotations_of
+from polygen.python.tensor_claims import tensor_claims
+from polygen.python.tracer import Traced, trace
+from polygen.source import SourceLocation
+
+Schedule = Callable[[Kernel, Mapping[str, int]], Kernel]
+
+
+@dataclass(frozen=True)
+class ProgramOptions:
+    """How a function is compiled.
+
+    Attributes:
+        target: the target's name.
+        strict: whether statements that stay Python are refused.
+        schedule: what schedules a kernel for sizes; None to leave it as it is.
+        run: what returns a function that runs a kernel with a dictionary of arguments.
+    """
+
+    target: str
+    strict: bool
+    schedule: Schedule | None
+    run: Callable[[Kernel], Callable[[dict[str, Any]], object]]
+
+
+@dataclass
+class KernelRegion:
+    """Statements that a kernel executes.
+
+    Attributes:
+        kernels: the kernels, by the sizes that each is for.
+        traced: what was traced.
+        lines: the first and the last line.
+        claims: what became of pragmas, in words.
+        call: runs it, or returns `MISS` for arguments that it is not for.
+        end: the number of the statement behind it.
+    """
+
+    kernels: RegionKernels
+    traced: Traced
+    lines: tuple[int, int]
+    call: Callable[..., Any]
+    end: int
+    given: tuple[str, ...]
+    claims: list[str]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the call that it was compiled for, as it is run."""
+        return self.kernels.first
+
+    @property
+    def plain(self) -> Kernel:
+        """The kernel as the statements say it."""
+        return self.kernels.plain
+
+
+@dataclass
+class HostStatements:
+    """Statements that run as Python.
+
+    Attributes:
+        lines: the first and the last line.
+        why: why no kernel has them.
+        where: the place of what no kernel has.
+        run: runs them on values of names.
+        end: the number of the statement behind it.
+    """
+
+    lines: tuple[int, int]
+    why: str
+    remedy: str
+    where: SourceLocation | None
+    run: Callable[[Mapping[str, Any]], tuple[bool, Any]]
+    end: int
+    is_trivial: bool = False
+
+
+Step = KernelRegion | HostStatements
+
+
+@dataclass
+class Program:
+    """The variants of all blocks of a function.
+
+    Attributes:
+        source: the function.
+        options: how it is compiled.
+        steps: what there is for the block that begins at a statement, tried in this order.
+    """
+
+    source: FunctionSource
+    options: ProgramOptions
+    steps: dict[int, list[Step]] = field(default_factory=dict)
+    _live: dict[int, frozenset[str]] = field(default_factory=dict)
+    _said: Mapping[Position, tuple[Pragma, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._said = annotations_of(self.source)
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements of the function."""
+        return self.source.tree.body
+
+    def run(self, names: dict[str, Any]) -> Any:
+        """Run the function on values of its parameters."""
+        at = 0
+        while at < len(self.body):
+            step, found = self._step(at, names)
+            if isinstance(step, HostStatements):
+                returned, value = found
+                if returned:
+                    return value
+                names = value
+            elif step.traced.returns:
+                return found
+            else:
+                names |= found
+            at = step.end
+        return None
+
+    def prepared(self, names: dict[str, Any]) -> list[Step]:
+        """Return the steps of a call up to the first one whose values only a run would tell."""
+        found: list[Step] = []
+        at = 0
+        while at < len(self.body):
+            step = self._compiled(at, names)
+            found.append(step)
+            at = step.end
+            if at < len(self.body) and not (isinstance(step, HostStatements) and step.is_trivial):
+                break
+            if isinstance(step, HostStatements) and at < len(self.body):
+                names = step.run(names)[1]
+        return found
+
+    def _step(self, at: int, names: dict[str, Any]) -> tuple[Step, Any]:
+        for step in self.steps.get(at, ()):
+            found = self._tried(step, names)
+            if found is not MISS:
+                return step, found
+        step = self._compiled(at, names)
+        found = self._tried(step, names)
+        if found is MISS:
+            raise AssertionError("a variant does not take the call that it was made for")
+        return step, found
+
+    def _tried(self, step: Step, names: dict[str, Any]) -> Any:
+        if isinstance(step, HostStatements):
+            return step.run(names)
+        try:
+            values = [names[name] for name in step.given]
+        except KeyError:
+            return MISS
+        for source, name, value in step.traced.outside:
+            if source.outer_values().get(name, MISS) is not value:
+                return MISS
+        try:
+            found = step.call(*values)
+        except OverlappingArguments:
+            found = PLAIN
+        return self._interpreted(step, names) if found is PLAIN else found
+
+    def _interpreted(self, step: KernelRegion, names: dict[str, Any]) -> Any:
+        """Run the statements of a kernel as Python: arguments overlap."""
+        body = self.body[self._first_of(step) : step.end]
+        returned, value = interpreted(self.source, body, tuple(names))(names)
+        if returned:
+            return value
+        return value if not step.traced.returns else None
+
+    def _first_of(self, step: KernelRegion) -> int:
+        return next(at for at, steps in self.steps.items() if step in steps)
+
+    # --- compiling
+
+    def _compiled(self, at: int, names: dict[str, Any]) -> Step:
+        step = self._new_step(at, names)
+        if isinstance(step, HostStatements) and self.options.strict and not step.is_trivial:
+            raise NotCompiled(
+                f"{step.why}, in '{self.source.tree.name}', which strict=True compiles as a whole",
+                where=step.where,
+                remedy=step.remedy or "leave out strict=True",
+            )
+        known = self.steps.setdefault(at, [])
+        if isinstance(step, HostStatements):
+            known[:] = [one for one in known if not isinstance(one, HostStatements)]
+            known.append(step)
+        else:
+            known.insert(0, step)
+        return step
+
+    def _new_step(self, at: int, names: dict[str, Any]) -> Step:
+        end = len(self.body)
+        why, remedy, where = "", "", None
+        while end > at:
+            try:
+                return self._region(at, end, names)
+            except _NoLoops:
+                return self._host(at, end, names, "", "", None, is_trivial=True)
+            except Refused as error:
+                why, remedy = error.why, error.remedy
+                where = _place_of(self.source, error)
+                line = error.line
+            except (PragmaRefused, MisplacedPragma):
+                raise
+            except UserError as error:
+                why, remedy = error.what, error.remedy or ""
+                found = error.where
+                where = found if isinstance(found, SourceLocation) else None
+                line = where.line if where is not None else 0
+            new_end = self._statement_at(line, at, end)
+            if new_end <= at:
+                break
+            end = new_end
+        return self._host(at, at + 1, names, why, remedy, where)
+
+    def _statement_at(self, line: int, at: int, end: int) -> int:
+        for number in range(at, end):
+            node = self.body[number]
+            if node.lineno <= line <= (node.end_lineno or node.lineno):
+                return number
+        return at
+
+    def _wanted(self, end: int) -> list[str]:
+        """Return the names that are read from a statement on."""
+        if end not in self._live:
+            self._live[end] = _live_in(self.body[end:])
+        return sorted(self._live[end])
+
+    def _region(self, at: int, end: int, names: dict[str, Any]) -> KernelRegion:
+        body = self.body[at:end]
+        read = names_read(body) | set(self._wanted(end))
+        given = {name: value for name, value in names.items() if name in read}
+        wanted = [] if end == len(self.body) else self._wanted(end)
+        traced = trace(self.source, body, given, wanted)
+        if not _has_loops(traced.nodes):
+            raise _NoLoops
+        plain = kernel_of_nodes(
+            traced, self.source, usable_function_name(self.source.tree.name), self.options.target
+        )
+        sizes = {
+            name: value
+            for name, value in _size_values(traced, given).items()
+            if name in plain.parameters
+        }
+        claims = self._claims(plain, traced)
+        claims.lines += tensor_claims(body, self._said, given)
+        claims.check(sizes)
+        kernels = RegionKernels(claims.kernel, self.options.schedule, self.options.run, sizes)
+        call = CallWriter(traced, given, _checked(kernels, claims)).call()
+        lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
+        return KernelRegion(kernels, traced, lines, call, end, tuple(given), claims.lines)
+
+    def _claims(self, plain: Kernel, traced: Traced) -> Claims:
+        """Return what becomes of the pragmas about a block."""
+        atomic = [
+            (line, column + self.source.indent)
+            for (line, column), pragmas in self._said.items()
+            if any(isinstance(pragma, AtomicPragma) for pragma in pragmas)
+        ]
+        names = {**traced.names, **{one.name: one.path for one in traced.inputs}}
+        return claimed(plain, list(loop_claims(traced.nodes.body, self._said)), atomic, names)
+
+    def _host(
+        self,
+        at: int,
+        end: int,
+        names: dict[str, Any],
+        why: str,
+        remedy: str,
+        where: SourceLocation | None,
+        *,
+        is_trivial: bool = False,
+    ) -> HostStatements:
+        body = self.body[at:end]
+        compiled: dict[tuple[str, ...], Callable[..., tuple[bool, Any]]] = {}
+
+        def run(values: Mapping[str, Any]) -> tuple[bool, Any]:
+            given = tuple(values)
+            if given not in compiled:
+                compiled[given] = interpreted(self.source, body, given)
+            return compiled[given](values)
+
+        del names
+        lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
+        return HostStatements(lines, why, remedy, where, run, end, is_trivial)
+
+
+class _NoLoops(Exception):
+    """A block in which nothing is repeated: Python is quicker."""
+
+
+def _has_loops(nodes: Nodes) -> bool:
+    return bool(nodes.reduced) or any(_repeats(node) for node in nodes.body)
+
+
+def _repeats(node: Node) -> bool:
+    if isinstance(node, When):
+        return any(map(_repeats, (*node.body, *node.otherwise)))
+    return isinstance(node, For | While)
+
+
+def _live_in(body: Sequence[ast.stmt]) -> frozenset[str]:
+    if not body:
+        return frozenset()
+    # A statement before them, behind which all that they read is live.
+    first = ast.copy_location(ast.Pass(), body[0])
+    return liveness([first, *body]).after[first]
+
+
+def _checked(kernels: RegionKernels, claims: Claims) -> Callable[[dict[str, Any]], object]:
+    """Return what runs a kernel, once its call's sizes agree with what is claimed of loops."""
+    if not claims.refusals:
+        return kernels.run
+
+    def run(arguments: dict[str, Any]) -> object:
+        claims.check(arguments)
+        return kernels.run(arguments)
+
+    return run
+
+
+def _place_of(source: FunctionSource, error: Refused) -> SourceLocation | None:
+    if error.node is None:
+        return None
+    found: Any = error.source or source
+    place: SourceLocation = found.place(error.node)
+    return place
+
+
+def _size_values(traced: Traced, given: Mapping[str, Any]) -> dict[str, int]:
+    """Return the sizes of a call."""
+    found: dict[str, int] = {}
+    for one in traced.inputs:
+        value = eval(one.path, {}, {**given, **found})  # noqa: S307  (a path of ours)
+        if isinstance(value, int) and not isinstance(value, bool):
+            found[one.name] = value
+    return found
+
+
+__all__ = ["HostStatements", "KernelRegion", "PolygenError", "Program", "ProgramOptions", "Step"]

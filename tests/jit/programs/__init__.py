@@ -1,0 +1,34 @@
+"""Programs that users could have written: plain Python with NumPy, in files by kind."""
+
+from __future__ import annotations
+
+from tests.jit.programs import (
+    alpyna,
+    constructs,
+    dynamic_programming,
+    graphs,
+    images,
+    learning,
+    linear_algebra,
+    sample_statistics,
+    signals,
+    solvers,
+    stencils,
+)
+from tests.jit.programs.program import Program
+
+_MODULES = (
+    alpyna,
+    constructs,
+    dynamic_programming,
+    graphs,
+    images,
+    learning,
+    linear_algebra,
+    sample_statistics,
+    signals,
+    solvers,
+    stencils,
+)
+
+PROGRAMS: tuple[Program, ...] = tuple(p for module in _MODULES for p in module.PROGRAMS)

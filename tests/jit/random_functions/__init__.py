@@ -1,0 +1,1 @@
+"""Random functions of Python's, beside CPython with NumPy."""
