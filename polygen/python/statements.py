@@ -111,8 +111,8 @@ class Statements(Calls):
     def _assign(self, node: ast.Assign) -> None:
         found = self.value(node.value)
         if len(node.targets) > 1:
-            is_copy = isinstance(found, View) and found.is_gather
-            found = self.stored(found) if isinstance(found, Lazy) or is_copy else found
+            if isinstance(found, Lazy) or (isinstance(found, View) and found.is_gather):
+                found = self.stored(found)
         for target in node.targets:
             self._give(target, found)
 
