@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import islpy as isl
+
 from polygen.ir.kernel import Kernel
 from polygen.ir.recomputed import DOUBT
 
@@ -14,6 +16,7 @@ _T = TypeVar("_T")
 
 _MOST_FACTS = 20_000
 _MOST_SHARED = 2_000  # answers of one function
+_MOST_PARAMETERS = 6  # of a set in a key
 _NOTHING = object()  # in the place of an answer that is not known
 
 
@@ -81,7 +84,9 @@ class _Form:
 
     def __init__(self, found: Any) -> None:
         self.found = found
-        self._hash = hash(found)
+        count = found.dim(isl.dim_type.param)
+        names = [found.get_dim_name(isl.dim_type.param, position) for position in range(count)]
+        self._hash = hash((hash(found), *names))  # isl's hash leaves names out
 
     def __hash__(self) -> int:
         return self._hash
@@ -90,6 +95,10 @@ class _Form:
         if not isinstance(other, _Form) or type(self.found) is not type(other.found):
             return False
         return self.found is other.found or bool(self.found.plain_is_equal(other.found))
+
+
+def _is_large(value: Any) -> bool:
+    return hasattr(value, "plain_is_equal") and value.dim(isl.dim_type.param) > _MOST_PARAMETERS
 
 
 def same_form(value: Any) -> Any:
@@ -107,6 +116,8 @@ def shared(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @wraps(function)
     def remembered(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if any([_is_large(arg) for arg in args]):  # and hardly asked for again: a hash is dear
+            return function(*args, **kwargs)
         key = tuple([same_form(arg) for arg in (*args, *kwargs.items())])
         found: Any = known.get(key, _NOTHING)
         if found is _NOTHING:

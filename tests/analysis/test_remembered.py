@@ -12,7 +12,7 @@ import polygen as pg
 from polygen.errors import InternalError
 from polygen.ir.kernel import Kernel
 from polygen.ir.recomputed import is_same, recomputing
-from polygen.ir.remembered import answer_of, by_parts, per_kernel, tell
+from polygen.ir.remembered import answer_of, by_parts, per_kernel, shared, tell
 
 OUTSIDE = {"value": 1}
 
@@ -137,3 +137,37 @@ def test_answers_that_nobody_asked_for() -> None:
     assert name_of(knl) == answer_of(knl, name_of) == "one"
     assert asked == ["one"]
     assert answer_of(knl.copy(name="two"), name_of) is None
+
+
+def test_kernels_share_answers_about_sets_whatever_their_dimensions_are_called() -> None:
+    asked: list[str] = []
+
+    @shared
+    def doubled(one: isl.Set, other: isl.Set | None) -> isl.Set:
+        asked.append(str(one))
+        return one.apply(isl.Map("{ [i] -> [2i] }"))
+
+    first = doubled(isl.Set("[n] -> { [i]: 0<=i<n }"), None)
+    assert doubled(isl.Set("[n] -> { [j]: 0<=j and j+1<=n }"), None) is first
+    for text in ("[m] -> { [i]: 0<=i<m }", "[n] -> { [i]: 0<i<n }"):  # of one hash for isl, or not
+        assert doubled(isl.Set(text), None).is_equal(isl.Set(text).apply(isl.Map("{[i]->[2i]}")))
+    assert len(asked) == 3
+    many = ", ".join(f"n{k}" for k in range(30))
+    large = isl.Set(f"[{many}] -> {{ [i]: {' and '.join(f'i <= n{k}' for k in range(30))} }}")
+    doubled(large, None)
+    doubled(large, None)
+    assert len(asked) == 5  # to find out that it is known takes longer
+
+
+def test_a_shared_answer_that_rests_on_something_else_is_caught() -> None:
+    outside = [1]
+
+    @shared
+    def moved(one: isl.Set) -> isl.Set:
+        return one.apply(isl.Map(f"{{ [i] -> [i + {outside[0]}] }}"))
+
+    values = isl.Set("[n] -> { [i]: 0<=i<n }")
+    moved(values)
+    outside[0] = 2
+    with recomputing(1), pytest.raises(InternalError, match=r"moved kept .* key"):
+        moved(values)

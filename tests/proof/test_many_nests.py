@@ -97,6 +97,7 @@ def _in_time(count: int) -> Kernel:
 
 LINEAR: dict[str, tuple[Callable[[int], Kernel], Callable[[Kernel], object]]] = {
     "parallel_inames": (stencils, lambda knl: str(pg.parallel_inames(knl))),
+    "parallel_inames in a time loop": (_in_time, lambda knl: str(pg.parallel_inames(knl))),
     "dependences": (stencils, pg.dependences),
     "find_schedule, C": (lambda n: stencils(n).copy(target="c"), pg.find_schedule),
     "find_schedule, CUDA": (lambda n: stencils(n).copy(target="cuda"), pg.find_schedule),
@@ -150,3 +151,62 @@ def test_a_hundred_nests_are_within_the_limits() -> None:
     assert flow == {(f"s{k}", f"s{k + 1}") for k in range(99)}
     output = {(d.source, d.sink) for d in found if d.kind == "output"}
     assert output == {(f"s{k}", f"s{k + ARRAYS}") for k in range(100 - ARRAYS)}
+
+
+def test_many_sizes_of_one_array() -> None:
+    """Each nest sees all earlier ones: any of them may be the last that reached an element."""
+    count = 20
+    knl = pg.make_kernel(
+        [f"{{ [i{k}]: 0<=i{k}<n{k} }}" for k in range(count)],
+        "\n".join(f"for i{k}\na[i{k}] = a[i{k}] + {k} {{id=s{k}}}\nend" for k in range(count)),
+        [pg.GlobalArg("a", "float64", shape="n"), "..."],
+        seq_dependencies=True,
+        assumptions=" and ".join(f"0<=n{k}<=n" for k in range(count)),
+    )
+    found = pg.dependences(knl)
+    both = {(f"s{j}", f"s{k}") for k in range(count) for j in range(k)}
+    assert {(d.source, d.sink) for d in found if d.kind == "flow"} == both
+    assert {(d.source, d.sink) for d in found if d.kind == "output"} == both
+    assert {(d.source, d.sink) for d in found if d.kind == "anti"} == set()
+    (last,) = (d for d in found if (d.source, d.sink, d.kind) == ("s2", "s5", "flow"))
+    wanted = isl.Map(
+        "[n, n2, n3, n4, n5] -> { s2[i2] -> s5[i5] : i5 = i2 and 0 <= i2 < n5 and n3 <= i2 < n2 "
+        "and i2 >= n4 and 0 <= n2 <= n and 0 <= n3 <= n and 0 <= n4 <= n and 0 <= n5 <= n }"
+    )
+    sizes = isl.Set("[n, n2, n3, n4, n5] -> { : 0 <= n2, n3, n4, n5 <= n }")
+    assert last.relation.intersect_params(sizes).is_equal(wanted)
+
+
+def _of_three_loops(count: int) -> Kernel:
+    """Return a kernel of nests of three loops in two time loops, which write arrays in turns."""
+    lines: list[str] = []
+    for k in range(count):
+        i, j, m, a = f"i{k}", f"j{k}", f"m{k}", f"a{k % ARRAYS}"
+        around = (
+            f"{a}[{i}-1,{j},{m}] + {a}[{i}+1,{j},{m}] + {a}[{i},{j}-1,{m}] + {a}[{i},{j},{m}+1]"
+        )
+        lines.append(f"a{(k + 1) % ARRAYS}[{i},{j},{m}] = {around} {{id=s{k}}}")
+    return pg.make_kernel(
+        [
+            "{ [t,u]: 0<=t<T and 0<=u<U }",
+            *(f"{{ [i{k},j{k},m{k}]: 1<=i{k},j{k},m{k}<n-1 }}" for k in range(count)),
+        ],
+        "\n".join(["for t, u", *lines, "end"]),
+        [*(pg.GlobalArg(f"a{x}", "float64", shape="n, n, n") for x in range(ARRAYS)), "..."],
+        loop_priority=["t, u", *(f"i{k}, j{k}, m{k}" for k in range(count))],
+        seq_dependencies=True,
+    )
+
+
+@pytest.mark.more
+@pytest.mark.parametrize(
+    ("make", "nests"), [(_in_time, 400), (_of_three_loops, 50)], ids=["400", "50 of three loops"]
+)
+def test_many_nests_in_time_loops_are_within_the_limits(
+    make: Callable[[int], Kernel], nests: int
+) -> None:
+    table = pg.parallel_inames(make(nests))
+    times = {iname for iname in table if iname in {"t", "u"}}
+    assert all(row.parallel == (iname not in times) for iname, row in table.items())
+    assert all(bool(table[iname].carried) for iname in times)
+    assert not any(row.carried for iname, row in table.items() if iname not in times)

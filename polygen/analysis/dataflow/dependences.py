@@ -8,7 +8,7 @@ references of two instructions, as far as one loop carries it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -65,7 +65,7 @@ class Dependence:
     sink: str
     kind: str
     array: str
-    relation: isl.Map
+    relation: isl.Map = field(hash=False)  # isl takes long for many constraints
     loops: tuple[str, ...]
     distance: tuple[int | str, ...]
     carried_by: str | None

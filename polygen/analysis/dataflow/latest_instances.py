@@ -21,14 +21,24 @@ have none get lost.  Here the reads that are left are found by subtraction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, reduce
 from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.dataflow.write_order import READER, WRITER, Node, Timed, WriteOrder
+from polygen.analysis.dataflow.write_order import (
+    READER,
+    WRITER,
+    Node,
+    Timed,
+    WriteOrder,
+    parameters_of,
+)
+from polygen.analysis.integers.projected_facts import Fact, ProjectedFacts, set_of_facts
 from polygen.errors import InternalError
+from polygen.ir.domain import intersection, restricted
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.remembered import shared
 
 # What isl 0.27 says where it fails to find a greatest element, because of constraints on others.
@@ -41,7 +51,11 @@ _Loops: TypeAlias = tuple[tuple[str, str | isl.Map], ...]
 
 
 def last_writes(
-    reader: Timed, order: WriteOrder, *, following: bool = False
+    reader: Timed,
+    order: WriteOrder,
+    known: ProjectedFacts | None = None,
+    *,
+    following: bool = False,
 ) -> tuple[Mapping[int, isl.Map], isl.Set | None]:
     """Return which instances of which writers wrote what a read sees; and other reads.
 
@@ -50,13 +64,15 @@ def last_writes(
     Parameters:
         reader: who reads.
         order: who writes the variable.
+        known: what is known of parameters, unless what is read says it; of its own parameters, what
+            a writer writes says it.
         following: return the writes that come next after each read instead.
 
     Returns:
         by the positions of writers, maps from instances of the reader to those of the writer; and
         the instances of the reader that nothing wrote for, None if there are none
     """
-    search = _Search(reader, order, -1 if following else 1)
+    search = _Search(reader, order, -1 if following else 1, known)
     search.run()
     found = {number: pairs.coalesce() for number, pairs in sorted(search.found.items())}
     return found, search.left
@@ -73,12 +89,19 @@ class _Search:
         reader: who reads.
         order: who writes.
         sign: 1 if last writes are looked for, -1 for next ones.
+        known: what is known of parameters, if it is too much for each set.
     """
 
-    def __init__(self, reader: Timed, order: WriteOrder, sign: int) -> None:
+    def __init__(
+        self, reader: Timed, order: WriteOrder, sign: int, known: ProjectedFacts | None
+    ) -> None:
         self._reader, self._order, self._sign = reader, order, sign
+        self._facts = _FactsOfLeft(known, parameters_of(reader))
         self.found: dict[int, isl.Map] = {}
-        self.left: isl.Set | None = reader.elements.domain()
+        self._reads = reader.elements.domain()
+        self.left: isl.Set | None = self._reads
+        if self._facts.first is not None:
+            self._reads = self.left = self._reads.intersect_params(self._facts.first)
         # Kinds of writers that wrote nothing of what is left, in some iterations of loops.
         self._apart: dict[_Loops, set[int]] = {}
 
@@ -175,7 +198,7 @@ class _Search:
         last = greatest(union.detect_equalities().coalesce())
         for number, each in pairs.items():
             self._note(number, last.apply_range(times[number].reverse()).intersect(each))
-        self._found(last.domain())
+        self._found(last.domain(), pairs)
 
     def _has_nothing(self, node: Node, loops: _Loops) -> bool:
         return self.left is None or node.kinds <= self._apart.get(loops, _NONE)
@@ -190,7 +213,7 @@ class _Search:
         if pairs is not None:
             seen, written = pairs
             self._note(number, _last(seen, _time(self._order.writers[number], depth, self._sign)))
-            self._found(written)
+            self._found(written, (number,))
 
     def _pairs(self, number: int, loops: _Loops) -> tuple[isl.Map, isl.Set] | None:
         """Return what a writer wrote of what is left, and for which instances; None if nothing."""
@@ -199,10 +222,16 @@ class _Search:
             return None
         reader, writer = self._reader, self._order.writers[number]
         ordered = _in_order(reader, writer, loops, self._sign)
-        found = _seen(reader.elements, writer.elements, ordered, self.left)
+        known = self._facts.beyond(self._order.parameters(number), is_told=True)
+        found = _seen(reader.elements, writer.elements, ordered, self.left, known)
         if found is None:
             apart.add(kind)  # less will be left, never more
+            self._look_whether_any_is_left()
         return found
+
+    def _look_whether_any_is_left(self) -> None:
+        if self.left is not None and self.left.is_empty():
+            self.left = None
 
     def _value(self, number: int, iname: str) -> isl.Map:
         """Return the map from a writer's instances to the value of a loop."""
@@ -213,9 +242,46 @@ class _Search:
         before = self.found.get(number)
         self.found[number] = pairs if before is None else before.union(pairs)
 
-    def _found(self, instances: isl.Set) -> None:
+    def _found(self, instances: isl.Set, numbers: Iterable[int]) -> None:
+        """Note for which instances of the reader some writers were found."""
         assert self.left is not None
-        self.left = _without(self.left, instances)
+        names = NO_NAMES.union(*(self._order.parameters(number) for number in numbers))
+        known = self._facts.beyond(names, is_told=False)
+        self._facts.add(names)
+        self.left = _without(self.left, instances, self._reads, known)
+
+
+class _FactsOfLeft:
+    """What is known of the parameters that the reads mention that are left.
+
+    Parameters:
+        known: all that is known, if not all of it is said of these reads.
+        names: the parameters that they mention first.
+    """
+
+    def __init__(self, known: ProjectedFacts | None, names: frozenset[str]) -> None:
+        self._known, self._names = known, names
+        self._facts = frozenset[Fact]() if known is None else known.about(names)
+        self.first = None if known is None else set_of_facts(self._facts)
+
+    def beyond(self, names: frozenset[str], *, is_told: bool) -> isl.Set | None:
+        """Return what else is known, if other parameters are mentioned, too; None if nothing.
+
+        Parameters:
+            names: the parameters.
+            is_told: whether what is known of these alone is said already.
+        """
+        if self._known is None or names <= self._names:
+            return None
+        facts = self._known.about(self._names | names) - self._facts
+        facts -= self._known.about(names) if is_told else frozenset()
+        return set_of_facts(facts) if facts else None
+
+    def add(self, names: frozenset[str]) -> None:
+        """Note that other parameters are mentioned."""
+        if self._known is not None and not names <= self._names:
+            self._names |= names
+            self._facts = self._known.about(self._names)
 
 
 # --- what isl is asked
@@ -269,14 +335,19 @@ def _ordered(
 
 @shared
 def _seen(
-    reads: isl.Map, writes: isl.Map, ordered: isl.Map | None, left: isl.Set
+    reads: isl.Map,
+    writes: isl.Map,
+    ordered: isl.Map | None,
+    left: isl.Set,
+    known: isl.Set | None,
 ) -> tuple[isl.Map, isl.Set] | None:
     """Return the pairs of what is left and writes of it, and the reads of all pairs; or None."""
     pairs = reads.apply_range(writes.reverse())
     if ordered is not None:
         pairs = pairs.intersect(ordered)
-    seen = pairs.intersect_domain(left)
-    return None if seen.is_empty() else (seen, pairs.domain())
+    every = pairs.domain()
+    seen = pairs.intersect_domain(left if known is None else restricted(left, known))
+    return None if seen.is_empty() else (seen, every)
 
 
 @shared
@@ -295,8 +366,25 @@ def _is_plain(pairs: isl.Map) -> bool:
 
 
 @shared
-def _without(left: isl.Set, found: isl.Set) -> isl.Set | None:
-    rest = left.subtract(found)
+def _without(
+    left: isl.Set, found: isl.Set, reads: isl.Set, known: isl.Set | None
+) -> isl.Set | None:
+    """Return the reads that are left without some; None if there are none, as far as it is plain.
+
+    Parameters:
+        left: these reads.
+        found: the others.
+        reads: all reads: a smaller set than what is left of them, and so cheaper to subtract from.
+        known: what is known of the parameters of `found`.
+    """
+    if known is not None:
+        reads = restricted(reads, known)
+    others = reads.subtract(found)
+    if others.plain_is_empty():
+        return None
+    if others.n_basic_set() == 1:
+        return intersection(left, others)
+    rest = left.intersect(others)
     return None if rest.is_empty() else rest.coalesce()
 
 

@@ -27,7 +27,13 @@ from polygen.analysis.access.storage_copies import FIRST, Axis, axes, first_of
 from polygen.analysis.dataflow.last_write import write_in_iteration
 from polygen.analysis.dataflow.latest_instances import last_writes
 from polygen.analysis.dataflow.outermost_nests import writers_in
-from polygen.analysis.dataflow.write_order import READER, WRITER, Timed, WriteOrder
+from polygen.analysis.dataflow.write_order import READER, WRITER, Timed, WriteOrder, parameters_of
+from polygen.analysis.integers.projected_facts import (
+    Fact,
+    ProjectedFacts,
+    projected_assumptions,
+    set_of_facts,
+)
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.reduction_statements import places
 from polygen.analysis.pairs.instance_pairs import users
@@ -118,7 +124,8 @@ def next_writes(
     several = _several_copies(kernel, access_of(kernel, reference))
     reader = _reader(kernel, reference, several)
     assert reader is not None
-    found = [s for s in _flow(reader, writers, following=True) if s.writer is not None]
+    known = projected_assumptions(kernel)
+    found = [s for s in _flow(reader, writers, known, following=True) if s.writer is not None]
     return tuple([changed(s, pairs=project_out(s.pairs, several.values())) for s in found])
 
 
@@ -126,7 +133,9 @@ def _searched(
     kernel: Kernel, reference: Reference, writers: WriteOrder | None
 ) -> tuple[Source, ...] | None:
     reader = None if writers is None else _reader(kernel, reference, {})
-    return None if writers is None or reader is None else tuple(_flow(reader, writers))
+    if writers is None or reader is None:
+        return None
+    return tuple(_flow(reader, writers, projected_assumptions(kernel)))
 
 
 def _reader(kernel: Kernel, reference: Reference, several: Mapping[Axis, str]) -> Timed | None:
@@ -144,7 +153,8 @@ def _reader(kernel: Kernel, reference: Reference, several: Mapping[Axis, str]) -
     relation = _with_copies(kernel, access_of(kernel, reference), several)
     if relation is None:
         return None
-    relation = relation.intersect_params(kernel.assumptions.flat)
+    if projected_assumptions(kernel) is None:
+        relation = relation.intersect_params(kernel.assumptions.flat)
     inames, row = _time(kernel, place, reference.inames, is_write=False)
     inames += several.values()
     return Timed(reference.insn.id, _map(relation, inames, READER), inames, row)
@@ -178,17 +188,20 @@ def _searched_at_the_end(
         return None
     inames = element_names(kernel, name)
     text = ", ".join(inames)
-    relation = isl.Map(f"{{ {READER}[{text}] -> [{text}] }}").intersect_params(
-        kernel.assumptions.flat
-    )
+    relation = isl.Map(f"{{ {READER}[{text}] -> [{text}] }}")
+    known = projected_assumptions(kernel)
+    if known is None:
+        relation = relation.intersect_params(kernel.assumptions.flat)
     last = max((int(place[0]) for place in places(kernel).of.values()), default=0)
     row = [str(last + 1)] + ["0"] * (_width(kernel) - 1)
     reader = Timed("", relation, inames, row)
-    return tuple(_flow(reader, writers))
+    return tuple(_flow(reader, writers, known))
 
 
-def _flow(reader: Timed, order: WriteOrder, *, following: bool = False) -> Iterator[Source]:
-    last, others = last_writes(reader, order, following=following)
+def _flow(
+    reader: Timed, order: WriteOrder, known: ProjectedFacts | None, *, following: bool = False
+) -> Iterator[Source]:
+    last, others = last_writes(reader, order, known, following=following)
     for number, pairs in last.items():
         writer = order.writers[number]
         named = _named(pairs, _OUT, [i + OTHER for i in writer.inames])
@@ -242,9 +255,16 @@ def _timed(
                 return None
             place = places(kernel).of[insn.id, insn.within_inames]
             inames, row = _time(kernel, place, insn.within_inames, is_write=True)
-            elements = _map(relation, inames, WRITER)
-            found.append(Timed(insn.id, elements, inames, row, position))
+            timed = Timed(insn.id, _map(relation, inames, WRITER), inames, row, position)
+            found.append(_with_facts(timed, projected_assumptions(kernel)))
     return WriteOrder(found)
+
+
+def _with_facts(timed: Timed, known: ProjectedFacts | None) -> Timed:
+    facts = frozenset[Fact]() if known is None else known.about(parameters_of(timed))
+    if not facts:
+        return timed
+    return changed(timed, elements=timed.elements.intersect_params(set_of_facts(facts)))
 
 
 @per_kernel

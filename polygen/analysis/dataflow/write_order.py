@@ -93,10 +93,15 @@ class WriteOrder:
             changed(w, elements=elements)
             for w, (_, elements) in zip(writers, of_kinds, strict=True)
         ]
+        self._parameters = dict(zip(self.kinds, map(parameters_of, self.writers), strict=True))
         self.root = Node()
         for number, writer in enumerate(self.writers):
             self._add(number, writer.row)
         self.root.sort()
+
+    def parameters(self, number: int) -> frozenset[str]:
+        """Return the parameters that what a writer writes depends on."""
+        return self._parameters[self.kinds[number]]
 
     def _add(self, number: int, row: Sequence[str]) -> None:
         node = self.root
@@ -115,3 +120,14 @@ class WriteOrder:
                 return
             node = node.after[entry]
             yield node
+
+
+def parameters_of(timed: Timed) -> frozenset[str]:
+    """Return the parameters that the elements depend on that instances touch."""
+    space = timed.elements.get_space()
+    return frozenset(
+        [space.get_dim_name(_PARAM, position) or "" for position in range(space.dim(_PARAM))]
+    )
+
+
+_PARAM = isl.dim_type.param

@@ -14,6 +14,7 @@ from polygen.analysis.dataflow import latest_instances, read_sources
 from polygen.analysis.dataflow.latest_instances import greatest
 from polygen.analysis.dataflow.read_sources import final_sources, sources
 from polygen.analysis.dataflow.write_order import Timed, WriteOrder
+from polygen.analysis.integers.projected_facts import ProjectedFacts
 from polygen.errors import DependencyCycle, NoLoopNest
 from polygen.ir.kernel import Kernel
 from tests.few import few
@@ -24,9 +25,14 @@ _Found = dict[str, dict[str | None, isl.Set]]
 
 
 def _all_at_once(
-    reader: Timed, order: WriteOrder, *, following: bool = False
+    reader: Timed,
+    order: WriteOrder,
+    known: ProjectedFacts | None = None,
+    *,
+    following: bool = False,
 ) -> tuple[Mapping[int, isl.Map], isl.Set | None]:
     """Return what `last_writes` returns, by its definition: the greatest of all earlier times."""
+    assert known is None
     assert not following
     here = isl.Map(f"{{ R[{', '.join(reader.inames)}] -> [{', '.join(reader.row)}] }}")
     earlier = here.apply_range(isl.Map.lex_gt(here.get_space().range()))
