@@ -23,6 +23,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of
+from polygen.ir.remembered import by_parts
 from polygen.tuning.time_steps import is_time_step
 
 _FUNCTION, _DIVISION = 20, 8  # operations: those of `exp`, say, and of a quotient
@@ -116,7 +117,11 @@ def points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsI
             where=kernel.location,
             remedy="share it by steps of your own",
         )
-    return count_of(kernel, flat, inames, "iterations").eval_with_dict(sizes)
+    values = frozenset((name, size.__index__()) for name, size in sizes.items())
+    parts = (points, flat.to_str(), inames, values, kernel.assumptions)
+    return by_parts(
+        kernel, parts, lambda: count_of(kernel, flat, inames, "iterations").at(dict(values))
+    )
 
 
 def operations_in(operand: ex.Expression) -> int:
