@@ -96,7 +96,10 @@ from polygen.ir.kernel import Kernel as Kernel
 from polygen.ir.kernel import Step as Step
 from polygen.ir.layout import auto as auto
 from polygen.ir.library_call import LibraryCall as LibraryCall
+from polygen.jitting.analyse import Analysis as Analysis
+from polygen.jitting.analyse import analyse as analyse
 from polygen.jitting.jit import jit as jit
+from polygen.jitting.plain_runs import debug as debug
 from polygen.language.builder.builder import Builder as Builder
 from polygen.language.copy_kernel import make_copy_kernel as make_copy_kernel
 from polygen.language.einsum import make_einsum as make_einsum
@@ -113,6 +116,14 @@ from polygen.lower.unneeded import unneeded_barriers as unneeded_barriers
 from polygen.pipeline import generate_code as generate_code
 from polygen.pipeline import lower_kernel as lower_kernel
 from polygen.proof import Rearranged as Rearranged
+from polygen.python.annotations import MVL as MVL
+from polygen.python.annotations import atomic_add as atomic_add
+from polygen.python.annotations import atomic_max as atomic_max
+from polygen.python.annotations import atomic_min as atomic_min
+from polygen.python.annotations import atomic_sub as atomic_sub
+from polygen.python.annotations import prange as prange
+from polygen.python.annotations import vidx as vidx
+from polygen.python.annotations import where as where
 from polygen.recipes import apply as apply
 from polygen.recipes import replay as replay
 from polygen.runtime.devices import default_target as default_target
@@ -286,8 +297,10 @@ from polygen.tuning.pack_product import pack_product as pack_product
 
 __version__: str
 __all__ = [
+    "MVL",
     "AddressSpace",
     "AmbiguousNesting",
+    "Analysis",
     "Assignment",
     "Atomicity",
     "AutoTest",
@@ -353,11 +366,16 @@ __all__ = [
     "address_spaces",
     "affine_map_inames",
     "alias_temporaries",
+    "analyse",
     "apply",
     "assignment_to_subst",
     "assume",
     "assume_independent",
     "assume_injective",
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
+    "atomic_sub",
     "auto",
     "auto_test_vs_ref",
     "bank_conflicts",
@@ -373,6 +391,7 @@ __all__ = [
     "concatenate_arrays",
     "default_target",
     "dependences",
+    "debug",
     "diff",
     "diff_kernel",
     "distribute_loop",
@@ -411,6 +430,7 @@ __all__ = [
     "inline_callable_kernel",
     "interchange",
     "is_legal",
+    "jit",
     "join_array_dims",
     "join_domains",
     "join_inames",
@@ -440,6 +460,7 @@ __all__ = [
     "peel",
     "permute_array_dims",
     "plot_domain",
+    "prange",
     "precompute",
     "prioritize_loops",
     "privatize_atomics",
@@ -502,6 +523,8 @@ __all__ = [
     "unroll_reduction",
     "untag_inames",
     "variants",
+    "vidx",
     "wavefront",
+    "where",
     "without_proofs",
 ]

@@ -53,8 +53,8 @@ def test_what_making_a_kernel_loads() -> None:
         f"knl = {MADE}\nlook()\ntext = str(knl)\nlook()\npg.parse_kernel(text)\nlook()"
     )
     assert _rooms(made).keys() == _rooms(printed).keys() == _rooms(parsed).keys() == TO_MAKE
-    assert _rooms(made).total() <= 211
-    assert _rooms(parsed).total() <= 215
+    assert _rooms(made).total() <= 212
+    assert _rooms(parsed).total() <= 216
     assert not {"sympy", "pyopencl", "cupy", "torch", "matplotlib"} & set(parsed)
 
 
@@ -82,7 +82,7 @@ def test_public_names() -> None:
     assert pg.__all__ == sorted(pg.__all__)
     assert set(pg.__all__) <= set(dir(pg))
     stub = Path(pg.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    assert pg.__all__ == ast.literal_eval(stub.partition("__all__ = ")[2])
+    assert pg.__all__ == sorted(ast.literal_eval(stub.partition("__all__ = ")[2]))
     for name in pg.__all__:
         assert getattr(pg, name) is not None
     assert inspect.ismodule(pg.errors)

@@ -60,6 +60,11 @@ _PURPOSES = {
         "ir",
         "PreambleInfo TranslationUnit",
     ),
+    "Functions of Python": _Purpose(
+        "Plain Python with NumPy, compiled; and what says how its loops run.",
+        "jitting python",
+        "MVL",
+    ),
     "Running kernels": _Purpose(
         "Executing them, and the code that is generated.",
         "runtime pipeline lower targets cli",

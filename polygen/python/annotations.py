@@ -36,6 +36,25 @@ def prange(
     return range(start) if stop is None else range(start, stop, step)
 
 
+def loop_range(
+    start: SupportsIndex,
+    stop: SupportsIndex | None = None,
+    step: SupportsIndex = 1,
+    *,
+    parallel: bool = False,
+    simd: bool = False,
+) -> range:
+    """Return ``range(start, stop, step)``, and claim what a pragma before the loop would.
+
+    Parameters:
+        start, stop, step: as of `range`.
+        parallel: whether iterations may run in any order.
+        simd: whether they may run in lanes of vectors.
+    """
+    del parallel, simd
+    return range(start) if stop is None else range(start, stop, step)
+
+
 @public
 def vidx(start: SupportsIndex, step: SupportsIndex, bound: SupportsIndex | None = None) -> Any:
     """Return the subscripts from `start` on, `step` of them, those below `bound` alone.
@@ -100,19 +119,28 @@ def atomic_add(array: Any, index: Any, value: Any) -> None:
 
 @public
 def atomic_sub(array: Any, index: Any, value: Any) -> None:
-    """Subtract from elements of an array: as `atomic_add`, with ``-=``."""
+    """Subtract from elements of an array: ``array[index] -= value``.
+
+    Parameters are those of `atomic_add`.
+    """
     _update(array, index, value, np.subtract)
 
 
 @public
 def atomic_min(array: Any, index: Any, value: Any) -> None:
-    """Lower elements of an array to a value: as `atomic_add`, with ``numpy.minimum``."""
+    """Lower elements of an array to a value: ``numpy.minimum`` of both.
+
+    Parameters are those of `atomic_add`.
+    """
     _update(array, index, value, np.minimum)
 
 
 @public
 def atomic_max(array: Any, index: Any, value: Any) -> None:
-    """Raise elements of an array to a value: as `atomic_add`, with ``numpy.maximum``."""
+    """Raise elements of an array to a value: ``numpy.maximum`` of both.
+
+    Parameters are those of `atomic_add`.
+    """
     _update(array, index, value, np.maximum)
 
 

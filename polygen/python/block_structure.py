@@ -1,9 +1,9 @@
 """Rewrites blocks so that ``continue`` and early ``return`` are branches.
 
-    if c:                if c:
-        a                    a
-        continue     ->  else:
-    b                        b
+if c:                if c:
+    a                    a
+    continue     ->  else:
+b                        b
 """
 
 from __future__ import annotations
@@ -14,7 +14,80 @@ import copy
 
 def structured(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return the statements of a function without ``continue``, where branches can say it."""
-    return _block([copy.deepcopy(node) for node in body], in_loop=False)
+    copies = [copy.deepcopy(node) for node in body]
+    return _block(_without_returns_in_loops(copies, _Numbers()), in_loop=False)
+
+
+class _Numbers:
+    """Numbers for names that the user's program does not have."""
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def next(self) -> int:
+        self.last += 1
+        return self.last
+
+
+def _without_returns_in_loops(body: list[ast.stmt], numbers: _Numbers) -> list[ast.stmt]:
+    """Return statements in which a ``return`` in a loop is a ``break``, and one after the loop.
+
+    for ...:              ?left = False
+        if c:             for ...:
+            return x  ->      if c:
+                                  ?value = x; ?left = True; break
+                          if ?left: return ?value
+    """
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.If):
+            node.body = _without_returns_in_loops(node.body, numbers)
+            node.orelse = _without_returns_in_loops(node.orelse, numbers)
+        if isinstance(node, ast.For | ast.While) and _returns(node):
+            node.body = _without_returns_in_loops(node.body, numbers)
+            number = numbers.next()
+            left, value = f"?left{number}", f"?value{number}"
+            node.body = _leaving(node.body, left, value)
+            made += [_gives(left, ast.Constant(value=False), node), node]
+            test = ast.copy_location(ast.Name(left, ast.Load()), node)
+            back = ast.copy_location(ast.Return(_name(value, node)), node)
+            made.append(ast.copy_location(ast.If(test, [back], []), node))
+            continue
+        made.append(node)
+    return made
+
+
+def _returns(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Return) for part in ast.walk(node))
+
+
+def _leaving(body: list[ast.stmt], left: str, value: str) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.If):
+            node.body = _leaving(node.body, left, value)
+            node.orelse = _leaving(node.orelse, left, value)
+        if isinstance(node, ast.Return):
+            given = node.value or ast.copy_location(ast.Constant(None), node)
+            made += [
+                _gives(value, given, node),
+                _gives(left, ast.Constant(value=True), node),
+                ast.copy_location(ast.Break(), node),
+            ]
+            return made
+        made.append(node)
+    return made
+
+
+def _gives(name: str, value: ast.expr, node: ast.stmt) -> ast.stmt:
+    target = ast.copy_location(ast.Name(name, ast.Store()), node)
+    if not hasattr(value, "lineno"):
+        ast.copy_location(value, node)
+    return ast.copy_location(ast.Assign([target], value), node)
+
+
+def _name(name: str, node: ast.stmt) -> ast.expr:
+    return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
 def _block(body: list[ast.stmt], *, in_loop: bool) -> list[ast.stmt]:
@@ -57,7 +130,7 @@ def _leaves(body: list[ast.stmt], *, in_loop: bool) -> bool:
     return isinstance(last, kinds)
 
 
-def _may_leave(body: list[ast.stmt], in_loop: bool) -> bool:  # noqa: FBT001
+def _may_leave(body: list[ast.stmt], in_loop: bool) -> bool:
     """Tell whether some path through statements ends with ``continue`` or ``return``."""
     for node in body:
         if isinstance(node, ast.Return) or (in_loop and isinstance(node, ast.Continue)):

@@ -13,11 +13,12 @@ import numpy as np
 
 from polygen.errors import NoSource
 from polygen.python.affine import Affine, number
-from polygen.python.annotations import prange
+from polygen.python.annotated_calls import ROWS
+from polygen.python.annotations import loop_range, prange
 from polygen.python.expressions import _SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
-from polygen.python.nodes import Storage
 from polygen.python.more_numpy_names import METHODS, OWN_METHODS, TABLE, matrix_product
+from polygen.python.nodes import Storage
 from polygen.python.numpy_names import array_of
 from polygen.python.refused import Refused
 from polygen.python.source_annotations import called_function
@@ -34,7 +35,6 @@ from polygen.python.values import (
     View,
     affine_number,
     constant_number,
-    whole,
 )
 
 Items = tuple[Affine, Affine, int, Callable[[Affine], Value]]
@@ -58,7 +58,6 @@ class Calls(Expressions):
         self.source: FunctionSource | None = None
         self.frame: tuple[int, ...] = ()
         self.frame_depth = 0
-        self.depth = 0
         self.type_keys: dict[str, Any] = {}
         self.started: set[str] = set()
         self.merged: dict[str, str] = {}
@@ -71,24 +70,6 @@ class Calls(Expressions):
         return "@" if isinstance(op, ast.MatMult) else _SIGNS[type(op)]
 
     # --- arrays
-
-    def allocated(
-        self, dtype: np.dtype, shape: Sequence[Affine], like: str, *, zeros: bool
-    ) -> View:
-        """Return a new array: by the call, or by the kernel within loops."""
-        if self.depth == 0:
-            return self.made(dtype, shape, like, zeros=zeros)
-        base = self.storage(like, dtype, shape, "temporary")
-        return View(base, tuple(shape), lambda index: index, is_whole=True, recipe=None)
-
-    def copied(self, value: Arrayed) -> View:
-        """Return a copy in memory."""
-        if self.depth > 0:
-            return self.stored(value)
-        base = self.storage("copy", value.dtype, value.shape, "temporary")
-        view = whole(base)
-        self.assign(view, value)
-        return view
 
     def same_elements(self, one: Arrayed, other: Arrayed) -> bool:
         """Tell whether two values have the same elements, as they are written."""
@@ -178,23 +159,21 @@ class Calls(Expressions):
                 inspect.signature(row).bind(self, *arguments, **named)
             except TypeError:
                 shown = getattr(function, "__name__", repr(function))
-                raise Refused(f"'{shown}' is called with arguments that kernels do not have") from None
+                raise Refused(
+                    f"'{shown}' is called with arguments that kernels do not have"
+                ) from None
             return row(self, *arguments, **named)
         helper = inspect.unwrap(function) if callable(function) else function
         if isinstance(helper, types.FunctionType):
             return self._inlined(helper, arguments, named)
         if isinstance(helper, types.MethodType):
             raise Refused("a method of a class is called")
-        if function in (np.dtype,) and len(arguments) == 1:
-            from polygen.python.numpy_names import dtype_of
-
-            return Constant(dtype_of(arguments[0]))
         shown = getattr(function, "__name__", repr(function))
         raise Refused(f"'{shown}' is called, which kernels do not have")
 
     def _row(self, function: Any) -> Callable[..., Value] | None:
         try:
-            return TABLE.get(function)
+            return TABLE.get(function) or ROWS.get(function)
         except TypeError:  # it has no hash
             return None
 
@@ -248,15 +227,15 @@ class Calls(Expressions):
         """Tell whether a loop runs over ``range()``."""
         if not isinstance(node, ast.Call):
             return False
-        return self._is_builtin(node.func, builtins.range) or self._is_prange(node.func)
+        return self._is_builtin(node.func, builtins.range) or self._is_stated(node.func)
 
-    def _is_prange(self, node: ast.expr) -> bool:
+    def _is_stated(self, node: ast.expr) -> bool:
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
         if not isinstance(root, ast.Name) or root.id in self.names:
             return False
-        return called_function(node, self.outer) is prange
+        return called_function(node, self.outer) in (prange, loop_range)
 
     def _is_builtin(self, node: ast.expr, function: Any) -> bool:
         if not isinstance(node, ast.Name) or node.id in self.names:
@@ -270,7 +249,7 @@ class Calls(Expressions):
                 return (*self._range(node), affine_number)
             if self._is_builtin(node.func, builtins.reversed) and self.is_range(node.args[0]):
                 inner = node.args[0]
-                assert isinstance(inner, ast.Call)  # noqa: S101
+                assert isinstance(inner, ast.Call)
                 lower, upper, step = self._range(inner)
                 distance = upper.minus(lower) if step > 0 else lower.minus(upper)
                 count = distance.plus(abs(step) - 1).floor(abs(step))
@@ -306,14 +285,15 @@ class Calls(Expressions):
                     found.append(affine_number(index))
                 else:
                     array = waiting.pop(0)
-                    assert isinstance(array, View)  # noqa: S101
+                    assert isinstance(array, View)
                     found.append(subscripted(self, array, (affine_number(index),)))
             return Several(tuple(found))
 
         return number(0), count, 1, element
 
     def _range(self, node: ast.Call) -> tuple[Affine, Affine, int]:
-        if node.keywords or not 1 <= len(node.args) <= 3:
+        said = {keyword.arg for keyword in node.keywords} - {"parallel", "simd"}
+        if said or not 1 <= len(node.args) <= 3:
             raise Refused("range() has other arguments", node=node)
         values = [self.number(part) for part in node.args]
         forms: list[Affine] = []
@@ -322,7 +302,7 @@ class Calls(Expressions):
                 raise Refused("a bound of range() is no integer", "use int()", node)
             form = value.affine if value.cell is None else None
             form = form if form is not None else self.frozen(value, "bound").affine
-            assert form is not None  # noqa: S101
+            assert form is not None
             forms.append(form)
         if len(forms) == 1:
             return number(0), forms[0], 1
@@ -333,7 +313,7 @@ class Calls(Expressions):
 
 
 def _first(value: Value) -> Value:
-    assert isinstance(value, Several)  # noqa: S101
+    assert isinstance(value, Several)
     found: Value = value.parts[0]
     return found
 

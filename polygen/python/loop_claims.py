@@ -316,7 +316,7 @@ def _two_instances(d: Dependence, sizes: Mapping[str, Any]) -> dict[str, int]:
     for position, name in enumerate(names):
         if name in sizes:
             relation = relation.fix_val(param, position, isl.Val(int(sizes[name])))
-    point = _small(relation).sample_point()
+    point = _small(relation).lexmin().sample_point()
     values = {name: point.get_coordinate_val(param, p).to_python() for p, name in enumerate(names)}
     ends = [relation.get_dim_name(one, p) or "" for p in range(relation.dim(one))]
     ends += [relation.get_dim_name(other, p) or "" for p in range(relation.dim(other))]

@@ -6,11 +6,13 @@ Program.run(names)   ->  for each block, the variant whose checks hold: a kernel
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from polygen.errors import (
+    MisplacedPragma,
     NotCompiled,
     OverlappingArguments,
     PolygenError,
@@ -31,6 +33,7 @@ from polygen.python.pragmas.pragma_places import Position
 from polygen.python.refused import Refused
 from polygen.python.region_kernels import RegionKernels
 from polygen.python.source_annotations import annotations_of
+from polygen.python.tensor_claims import tensor_claims
 from polygen.python.tracer import Traced, trace
 from polygen.source import SourceLocation
 
@@ -124,7 +127,10 @@ class Program:
     options: ProgramOptions
     steps: dict[int, list[Step]] = field(default_factory=dict)
     _live: dict[int, frozenset[str]] = field(default_factory=dict)
-    _said: Mapping[Position, tuple[Pragma, ...]] | None = None
+    _said: Mapping[Position, tuple[Pragma, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._said = annotations_of(self.source)
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -161,6 +167,17 @@ class Program:
             if isinstance(step, HostStatements) and at < len(self.body):
                 names = step.run(names)[1]
         return found
+
+    def single(self, at: int, names: dict[str, Any]) -> Step:
+        """Return what one statement becomes by itself, for values of names."""
+        try:
+            return self._region(at, at + 1, names)
+        except (_NoLoops, Refused, UserError):
+            return self._host(at, at + 1, names, "", "", None, is_trivial=True)
+
+    def run_region(self, step: KernelRegion, names: dict[str, Any]) -> Any:
+        """Run a kernel on values of names: what it returns, or the names that it assigns."""
+        return step.call(*[names[name] for name in step.given])
 
     def _step(self, at: int, names: dict[str, Any]) -> tuple[Step, Any]:
         for step in self.steps.get(at, ()):
@@ -203,7 +220,8 @@ class Program:
     # --- compiling
 
     def _compiled(self, at: int, names: dict[str, Any]) -> Step:
-        step = self._new_step(at, names)
+        with _COMPILING:
+            step = self._new_step(at, names)
         if isinstance(step, HostStatements) and self.options.strict and not step.is_trivial:
             raise NotCompiled(
                 f"{step.why}, in '{self.source.tree.name}', which strict=True compiles as a whole",
@@ -230,7 +248,7 @@ class Program:
                 why, remedy = error.why, error.remedy
                 where = _place_of(self.source, error)
                 line = error.line
-            except PragmaRefused:
+            except (PragmaRefused, MisplacedPragma):
                 raise
             except UserError as error:
                 why, remedy = error.what, error.remedy or ""
@@ -273,6 +291,7 @@ class Program:
             if name in plain.parameters
         }
         claims = self._claims(plain, traced)
+        claims.lines += tensor_claims(body, self._said, given)
         claims.check(sizes)
         kernels = RegionKernels(claims.kernel, self.options.schedule, self.options.run, sizes)
         call = CallWriter(traced, given, _checked(kernels, claims)).call()
@@ -281,8 +300,6 @@ class Program:
 
     def _claims(self, plain: Kernel, traced: Traced) -> Claims:
         """Return what becomes of the pragmas about a block."""
-        if self._said is None:
-            self._said = annotations_of(self.source)
         atomic = [
             (line, column + self.source.indent)
             for (line, column), pragmas in self._said.items()
@@ -314,6 +331,10 @@ class Program:
         del names
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
         return HostStatements(lines, why, remedy, where, run, end, is_trivial)
+
+
+# isl is not made for two threads at once.
+_COMPILING = threading.RLock()
 
 
 class _NoLoops(Exception):
@@ -362,7 +383,7 @@ def _size_values(traced: Traced, given: Mapping[str, Any]) -> dict[str, int]:
     """Return the sizes of a call."""
     found: dict[str, int] = {}
     for one in traced.inputs:
-        value = eval(one.path, {}, dict(given))  # noqa: S307  (a path of ours)
+        value = eval(one.path, {}, {**given, **found})  # noqa: S307  (a path of ours)
         if isinstance(value, int) and not isinstance(value, bool):
             found[one.name] = value
     return found

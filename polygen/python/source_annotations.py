@@ -1,4 +1,4 @@
-"""All that a function's source says of its loops and updates: pragmas, and calls that mean the same.
+"""What a function's source says of its loops and updates: pragmas, and calls that mean the same.
 
 #pragma parallel for                     for i in pg.prange(n):
 for i in range(n):                           ...
@@ -14,7 +14,7 @@ import builtins
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polygen.python.annotations import UPDATES, prange
+from polygen.python.annotations import UPDATES, loop_range, prange
 from polygen.python.function_source import FunctionSource
 from polygen.python.pragmas.pragma_data import AtomicPragma, LoopPragma, Pragma
 from polygen.python.pragmas.pragma_places import Position, comments_of, pragmas_of
@@ -50,8 +50,11 @@ def _said_by_calls(source: FunctionSource) -> Iterator[tuple[ast.stmt, Pragma]]:
     outer = source.outer_values()
     for node in ast.walk(source.tree):
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
-            if called_function(node.iter.func, outer) is prange:
-                yield node, _parallel(source.place(node.iter))
+            function = called_function(node.iter.func, outer)
+            if function is prange:
+                yield node, _stated(source.place(node.iter), {"parallel"})
+            elif function is loop_range and (words := _words(node.iter)):
+                yield node, _stated(source.place(node.iter), words)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             function = called_function(node.value.func, outer)
             if any(function is update for update in UPDATES):
@@ -67,11 +70,20 @@ def called_function(node: ast.expr, outer: Mapping[str, Any]) -> Any:
     return None
 
 
-def _parallel(where: SourceLocation) -> LoopPragma:
+def _words(call: ast.Call) -> set[str]:
+    """Return what the keywords of a range claim."""
+    return {
+        keyword.arg
+        for keyword in call.keywords
+        if keyword.arg and isinstance(keyword.value, ast.Constant) and keyword.value.value
+    }
+
+
+def _stated(where: SourceLocation, words: set[str]) -> LoopPragma:
     return LoopPragma(
-        parallel=True,
+        parallel="parallel" in words,
         sequential=False,
-        simd=False,
+        simd="simd" in words,
         auto_simd=False,
         shared=(),
         reductions=(),

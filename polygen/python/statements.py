@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from polygen.python.liveness import Liveness, liveness, rebound, stores, stores_
 from polygen.python.nodes import Assign, Break, Node, When, While
 from polygen.python.operators import operand_tree
 from polygen.python.refused import Refused, refused_construct
-from polygen.python.subscripts import subscripted
+from polygen.python.subscripts import ELLIPSIS, subscripted
 from polygen.python.values import (
     BOOL,
     ArrayCell,
@@ -39,11 +40,11 @@ from polygen.python.values import (
 )
 
 
-class Retrace(Exception):  # noqa: N818  (never shown)
+class Retrace(Exception):
     """The type of a variable was guessed wrong: the function is traced again."""
 
 
-class Returned(Exception):  # noqa: N818  (never shown)
+class Returned(Exception):
     """A ``return`` was reached, on every path."""
 
     def __init__(self, value: Value) -> None:
@@ -56,15 +57,14 @@ class Statements(Calls):
 
     Attributes:
         types: the types of variables that a former trace found, by statement and name.
-        depth: how many loops and conditions are open.
     """
 
     def __init__(self, types: dict[Any, tuple[np.dtype, bool]]) -> None:
         super().__init__()
         self.types = types
-        self.depth = 0
         self.live = Liveness()
         self.renewed: set[str] = set()
+        self.array_cells: dict[Any, ArrayCell] = {}
 
     def block(self, body: Sequence[ast.stmt]) -> None:
         """Interpret statements, one after the other."""
@@ -79,35 +79,25 @@ class Statements(Calls):
         """
         outer, self.node = self.node, node
         try:
-            match node:
-                case ast.Assign():
-                    self._assign(node)
-                case ast.AnnAssign():
-                    if node.value is not None:
-                        self._give(node.target, self.value(node.value))
-                case ast.AugAssign():
-                    self._update(node)
-                case ast.For():
-                    self._for(node)
-                case ast.While():
-                    self._while(node)
-                case ast.If():
-                    self._if(node)
-                case ast.Expr():
-                    self._expression(node)
-                case ast.Break():
-                    self.emit(Break(node))
-                case ast.Return():
-                    self._return(node)
-                case ast.Pass():
-                    pass
-                case _:
-                    raise refused_construct(node)
+            rule = _RULES.get(type(node))
+            if rule is None:
+                raise refused_construct(node)
+            rule(self, node)
         except Refused as error:
             error.node = error.node or node
             raise
         finally:
             self.node = outer
+
+    def _break(self, node: ast.Break) -> None:
+        self.emit(Break(node))
+
+    def _pass(self, node: ast.Pass) -> None:
+        """Do nothing."""
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._give(node.target, self.value(node.value))
 
     # --- assignments
 
@@ -116,15 +106,13 @@ class Statements(Calls):
             self.value(node.value)
 
     def _return(self, node: ast.Return) -> None:
-        found = Constant(None) if node.value is None else self.value(node.value)
-        if self.depth > self.frame_depth:
-            raise Refused("'return' stands within a loop, or a branch that data decides")
-        raise Returned(found)
+        raise Returned(Constant(None) if node.value is None else self.value(node.value))
 
     def _assign(self, node: ast.Assign) -> None:
         found = self.value(node.value)
-        if len(node.targets) > 1 and isinstance(found, Lazy):
-            found = self.stored(found)
+        if len(node.targets) > 1:
+            if isinstance(found, Lazy) or (isinstance(found, View) and found.is_gather):
+                found = self.stored(found)
         for target in node.targets:
             self._give(target, found)
 
@@ -135,6 +123,9 @@ class Statements(Calls):
             self._unpack(target, value)
         elif isinstance(target, ast.Subscript):
             self._set(target, value)
+        elif isinstance(target, ast.Attribute) and target.attr in ("real", "imag"):
+            part = self.attribute(self.value(target.value), target.attr)
+            self.set_part(part, (ELLIPSIS,), value)
         else:
             raise Refused("something that is no name and no element is assigned to", node=target)
 
@@ -220,17 +211,14 @@ class Statements(Calls):
 
     def _first_value(self, name: str, pending: Pending, value: Value) -> Any:
         if isinstance(value, Lazy | View):
-            found = self._new_array_cell(name, value)
-            self.names[name] = found
+            found = self.array_cells.get(pending.key) or self._new_array_cell(name, value)
+            self.names[name] = self.array_cells[pending.key] = found
             return found
         if not isinstance(value, Number):
             raise Refused(f"'{name}' gets a value that is no number in a loop or branch")
-        dtype, weak = self.types.get(pending.key, (value.dtype, value.weak))
-        cell = Cell(self.scalar(name, dtype), dtype, weak)
-        self.names[name] = cell
-        self.type_keys[cell.name] = pending.key
-        self.started.add(cell.name)
-        return cell
+        # The variable begins before the loop or branch, with a value that nobody sees.
+        self.types[pending.key] = value.dtype, value.weak
+        raise Retrace
 
     def _store(self, name: str, cell: Cell, value: Value) -> None:
         if not isinstance(value, Number):
@@ -239,14 +227,20 @@ class Statements(Calls):
             self._join(name, cell, value)
         tree = operand_tree(value, value.element(), cell.dtype)
         self.emit(Assign(ex.Variable(cell.name), tree, self.node))
+        if cell.is_unset:
+            self.names[name] = replace(cell, is_unset=False)
 
     def _join(self, name: str, cell: Cell, value: Number) -> None:
         """Check that a variable holds a value; if another type does, begin again."""
         own = Number(cell.dtype, cell.weak, ex.Variable(cell.name))
         is_first = cell.initial is not None and cell.initial.is_constant
-        own = cell.initial if is_first and cell.initial is not None and (
-            (cell.initial.dtype, cell.initial.weak) == (cell.dtype, cell.weak)
-        ) else own
+        own = (
+            cell.initial
+            if is_first
+            and cell.initial is not None
+            and ((cell.initial.dtype, cell.initial.weak) == (cell.dtype, cell.weak))
+            else own
+        )
         try:
             joined = joined_type(own, value)
         except Refused as error:
@@ -303,13 +297,22 @@ class Statements(Calls):
         if isinstance(found, Masked | View):
             return found
         element = found.tree  # a number: an element by itself
-        assert element is not None  # noqa: S101
+        assert element is not None
+        if array.part is not None:
+            assert isinstance(element, ex.Call)
+            (element,) = element.parameters
         place = tuple([_Fixed(i) for i in ex.index_of(element)])
-        return View(array.base, (), lambda _index: tuple([p.tree for p in place]), recipe=None)
+        return View(
+            array.base,
+            (),
+            lambda _index: tuple([p.tree for p in place]),
+            recipe=None,
+            part=array.part,
+        )
 
     def _set_masked(self, target: Masked, value: Value) -> None:
         view, mask = target.data, target.mask
-        assert isinstance(view, View)  # noqa: S101
+        assert isinstance(view, View)
         given: Value = value
         if isinstance(value, Masked):
             if not self.same_elements(value.mask, mask):
@@ -317,7 +320,7 @@ class Statements(Calls):
             given = value.data
         elif not isinstance(value, Number):
             raise Refused("an array is assigned to elements that a mask chooses", "use np.where")
-        assert isinstance(given, Number | Lazy | View)  # noqa: S101
+        assert isinstance(given, Number | Lazy | View)
         source, own, dtype = given, view, view.dtype
         if given.dtype.kind == "c" and dtype.kind != "c":
             raise Refused("a complex number is assigned to a real one")
@@ -342,6 +345,12 @@ class Statements(Calls):
                 self._update_part(current, sign, found)
             else:
                 self.bind(node.target.id, self.combined(sign, current, found))
+            return
+        if isinstance(node.target, ast.Attribute):
+            owner = self.attribute(self.value(node.target.value), node.target.attr)
+            if not isinstance(owner, View):
+                raise Refused("an attribute is assigned to")
+            self._update_part(owner, sign, self.value(node.value))
             return
         if not isinstance(node.target, ast.Subscript):
             raise Refused("something that is no name and no element is assigned to")
@@ -368,7 +377,7 @@ class Statements(Calls):
         if isinstance(part, Masked):
             self._set_masked(part, found)
         else:
-            assert not isinstance(found, Masked)  # noqa: S101
+            assert not isinstance(found, Masked)
             self.assign(part, found)
 
     def _check_own(self, view: View) -> None:
@@ -406,6 +415,8 @@ class Statements(Calls):
                 continue
             if known is None or isinstance(known, Unbound):
                 self.names[name] = Pending(key)
+                if key in self.types:
+                    self._make_unset(name, key)
             elif isinstance(known, Number):
                 self._make_cell(name, known, key)
             elif isinstance(known, Lazy | View):
@@ -414,6 +425,13 @@ class Statements(Calls):
                 self.names[name] = cell
             else:
                 raise Refused(f"'{name}' gets a new value in a loop or branch, and is no number")
+
+    def _make_unset(self, name: str, key: Any) -> None:
+        """Let a name that has no value yet stand for a variable, which begins with zero."""
+        dtype, weak = self.types[key]
+        self._make_cell(name, Number(dtype, weak, value=dtype.type(0).item()), key)
+        cell = self.names[name]
+        self.names[name] = replace(cell, initial=None, is_unset=True)
 
     def _make_cell(self, name: str, known: Number, key: Any) -> None:
         dtype, weak = self.types.get(key, (known.dtype, known.weak))
@@ -438,9 +456,10 @@ class Statements(Calls):
                 self.names.pop(name)
             elif now is before.get(name) and isinstance(now, View):
                 continue
+            elif isinstance(now, Cell) and now.is_unset:
+                self.names.pop(name)
             elif isinstance(now, Cell | ArrayCell):
-                was_there = isinstance(before.get(name), Cell | ArrayCell)
-                if not was_there and not runs:
+                if not _was_variable(before.get(name)) and not runs and name[0] != "?":
                     self.names[name] = Unbound()
             else:
                 self.names[name] = Unbound()
@@ -511,7 +530,7 @@ class Statements(Calls):
             self.names[name] = Unbound("it is the target of a loop")
         is_range = isinstance(node.target, ast.Name) and self.is_range(node.iter)
         if is_range and runs and not _has_break(node.body):
-            assert isinstance(node.target, ast.Name)  # noqa: S101
+            assert isinstance(node.target, ast.Name)
             if node.target.id in targets and node.target.id not in stores(node.body):
                 last = lower.plus(count.minus(1).times(step))
                 self.names[node.target.id] = affine_number(last)
@@ -556,17 +575,22 @@ class Statements(Calls):
             return
         assigned = stores(node.body) | stores(node.orelse)
         self._make_cells(node, assigned & self.live.after[node], [*node.body, *node.orelse])
+        self._make_cells(node, _results_of([*node.body, *node.orelse]), [])
         before = dict(self.names)
         made = When(condition.element(), [], [], not condition.is_affine, node)
         self.depth += 1
-        ends = [
-            self._branch(made.body, node.body, list(condition.forms), before),
-            self._branch(made.otherwise, node.orelse, list(self.denied(condition).forms), before),
-        ]
+        forms, denied = list(condition.forms), list(self.denied(condition).forms)
+        one, is_left = self._branch(made.body, node.body, forms, before)
+        other, is_other_left = self._branch(made.otherwise, node.orelse, denied, before)
         self.depth -= 1
         made.kept = made.kept and not needs_no_variable(made)
         self.emit(made)
-        self._join_branches(assigned, before, ends)
+        results = {n for n in (*one, *other) if n.startswith("?result")}
+        self._join_branches(assigned | results, before, [one, other])
+        if is_left != is_other_left:
+            raise Refused("some paths return a value, and others none", "return on all paths")
+        if is_left:
+            raise Returned(self._joined_result(results))
 
     def _branch(
         self,
@@ -574,12 +598,36 @@ class Statements(Calls):
         body: Sequence[ast.stmt],
         known: list[Affine],
         before: dict[str, Any],
-    ) -> dict[str, Any]:
+    ) -> tuple[dict[str, Any], bool]:
+        """Interpret a branch: what names stand for behind it, and whether it returns."""
         self.names = dict(before)
+        is_left = False
         with self.inside(made), self.facts.assuming(known):
-            self.block(body)
+            try:
+                self.block(body)
+            except Returned as found:
+                is_left = True
+                self._bind_result(found.value)
         ended, self.names = self.names, dict(before)
-        return ended
+        return ended, is_left
+
+    def _bind_result(self, value: Value) -> None:
+        """Let what a branch returns have a name."""
+        if isinstance(value, Several):
+            names = [f"?result{at}" for at in range(len(value.parts))]
+            parts = [self._kept(part) for part in value.parts]
+        else:
+            names, parts = ["?result"], [value]
+        for name, part in zip(names, parts, strict=True):
+            if isinstance(part, View) and part.base.role == "input":
+                raise Refused("a branch returns an argument", "return a copy")
+            if not isinstance(part, Number | Lazy | View):
+                raise Refused("a branch returns something that is no number and no array")
+            self.bind(name, part)
+
+    def _joined_result(self, names: set[str]) -> Value:
+        found = [self._read(name, self.names[name]) for name in sorted(names)]
+        return found[0] if names == {"?result"} else Several(tuple(found))
 
     def _join_branches(
         self, names: set[str], before: dict[str, Any], ends: list[dict[str, Any]]
@@ -587,33 +635,36 @@ class Statements(Calls):
         for name in names:
             one, other = (end.get(name) for end in ends)
             known = before.get(name)
-            if isinstance(known, Cell | ArrayCell):
+            if isinstance(known, Cell | ArrayCell) and _was_variable(known):
                 continue
             if isinstance(one, Cell) and isinstance(other, Cell):
-                self._same_variable(name, one, other)
-            elif one is other and one is not None and not isinstance(one, Pending):
+                is_set = not one.is_unset and not other.is_unset
+                given = one if other.is_unset else other
+                self.names[name] = given if is_set or name[0] == "?" else Unbound()
+            elif (isinstance(one, ArrayCell) and isinstance(other, ArrayCell)) or (
+                one is other and one is not None and not isinstance(one, Pending)
+            ):
                 self.names[name] = one
             else:
                 self.names[name] = Unbound()
 
-    def _same_variable(self, name: str, one: Cell, other: Cell) -> None:
-        """Let both branches assign to one variable."""
-        if (one.dtype, one.weak) != (other.dtype, other.weak):
-            key = self.type_keys[one.name]
-            joined = joined_type(
-                Number(one.dtype, one.weak, ex.Variable(one.name)),
-                Number(other.dtype, other.weak, ex.Variable(other.name)),
-            )
-            if self.types.get(key) == joined:
-                raise Refused(f"'{name}' has no one type")
-            self.types[key] = joined
-            raise Retrace
-        self.merged[other.name] = one.name
-        self.names[name] = one
+
+def _results_of(body: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that what branches return gets."""
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Return):
+            value = node.value
+            is_tuple = isinstance(value, ast.Tuple)
+            parts = len(value.elts) if isinstance(value, ast.Tuple) else 0
+            found |= {f"?result{at}" for at in range(parts)} if is_tuple else {"?result"}
+        if isinstance(node, ast.If):
+            found |= _results_of([*node.body, *node.orelse])
+    return found
 
 
 def _was_variable(known: Any) -> bool:
-    return isinstance(known, Cell | ArrayCell)
+    return isinstance(known, ArrayCell) or (isinstance(known, Cell) and not known.is_unset)
 
 
 class _Fixed:
@@ -646,5 +697,18 @@ def _place(node: ast.expr) -> dict[str, Any]:
         "end_col_offset": node.end_col_offset,
     }
 
+
+_RULES: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
+    ast.Assign: Statements._assign,
+    ast.AnnAssign: Statements._annotated,
+    ast.AugAssign: Statements._update,
+    ast.For: Statements._for,
+    ast.While: Statements._while,
+    ast.If: Statements._if,
+    ast.Expr: Statements._expression,
+    ast.Break: Statements._break,
+    ast.Return: Statements._return,
+    ast.Pass: Statements._pass,
+}
 
 __all__ = ["Retrace", "Returned", "Statements", "liveness"]

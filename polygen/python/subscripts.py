@@ -37,6 +37,21 @@ class Slice:
     step: Any
 
 
+@dataclass(frozen=True)
+class Strip:
+    """The subscripts ``first, first + 1, ...``: `count` of them, as `polygen.vidx` gives.
+
+    Attributes:
+        first: the first one.
+        count: how many there are.
+        end: what all are below.
+    """
+
+    first: Affine
+    count: Affine
+    end: Affine
+
+
 ELLIPSIS = Constant(...)
 NEW_AXIS = Constant(None)
 
@@ -52,6 +67,7 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
     parts = _complete(array, keys)
     if any(isinstance(part, Lazy | View) for part in parts):
         return _gathered(trace, array, parts)
+    has_strip = _check_strips(parts)
     axes = [_axis(trace, part, extent) for part, extent in _with_extents(array, parts)]
     shape = tuple([axis.extent for axis in axes if axis.extent is not None])
 
@@ -73,7 +89,8 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
             shape,
             lambda index: inner(place(index)),
             recipe=recipe,
-            is_gather=array.is_gather,
+            is_gather=array.is_gather or has_strip,
+            part=array.part,
         )
         return view if shape else element_number(view)
     lazy = Lazy(array.dtype, shape, lambda index: array.element(place(index)), array.is_costly)
@@ -110,7 +127,7 @@ def _masked(trace: Trace, array: Arrayed, mask: Arrayed) -> Masked:
 
 def _complete(array: Arrayed, keys: tuple[Any, ...]) -> list[Any]:
     """Return a subscript for each axis, and for each new one."""
-    used = sum(key != NEW_AXIS and key != ELLIPSIS for key in keys)
+    used = sum(key not in (NEW_AXIS, ELLIPSIS) for key in keys)
     missing = len(array.shape) - used
     if missing < 0:
         raise Refused(f"an array of {len(array.shape)} axes has {used} subscripts")
@@ -136,10 +153,39 @@ def _axis(trace: Trace, part: Any, extent: Affine | None) -> _Axis:
         return _Axis(number(1), lambda _index: number(0), None, is_new=True)
     if isinstance(part, Slice):
         return _sliced(trace, part, extent)
+    if isinstance(part, Strip):
+        return _strip(trace, part, extent)
     if isinstance(part, Number):
         at = position(trace, part, extent)
         return _Axis(None, lambda _index: at, at)
     raise Refused("a subscript is neither an integer nor a slice")
+
+
+def _check_strips(parts: list[Any]) -> bool:
+    """Tell whether there is a strip; NumPy pairs several, and moves the axis of some to the front.
+
+    Raises:
+        Refused: if NumPy would.
+    """
+    strips = [at for at, part in enumerate(parts) if isinstance(part, Strip)]
+    if not strips:
+        return False
+    chosen = [at for at, part in enumerate(parts) if isinstance(part, Strip | Number)]
+    if len(strips) > 1 or chosen[-1] - chosen[0] >= len(chosen):
+        raise Refused(
+            "pg.vidx stands beside other subscripts so that NumPy would move axes",
+            "use slices",
+        )
+    return True
+
+
+def _strip(trace: Trace, part: Strip, extent: Affine) -> _Axis:
+    facts = trace.facts
+    is_inside = facts.is_never_negative(extent.minus(part.end))
+    if not (facts.is_never_negative(part.first) and is_inside):
+        raise Refused("what pg.vidx gives may be outside of the array", "pass bound=")
+    recipe = (part.first, part.first.plus(part.count), 1)
+    return _Axis(part.count, lambda index: index_sum(_given(index), part.first), recipe)
 
 
 # --- integers
@@ -186,8 +232,8 @@ def _checked(trace: Trace, tree: Expression, dtype: np.dtype, extent: Affine) ->
 
 def _kept_inside(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
     inner = _wrapped(tree, dtype, extent)
-    least = ex.Min((inner, extent.minus(1).tree()))  # type: ignore[arg-type]
-    return ex.Max((0, least))  # type: ignore[arg-type]
+    least = ex.Min((inner, extent.minus(1).tree()))
+    return ex.Max((0, least))
 
 
 def _is_outside(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
@@ -201,7 +247,7 @@ def _wrapped(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
     if dtype.kind == "u":
         return tree
     from_end = ex.sum_of(tree, extent.tree())
-    return ex.If(ex.Comparison(tree, "<", 0), from_end, tree)  # type: ignore[arg-type]
+    return ex.If(ex.Comparison(tree, "<", 0), from_end, tree)
 
 
 # --- slices
@@ -227,7 +273,7 @@ def _sliced(trace: Trace, part: Slice, extent: Affine) -> _Axis:
 
 
 def _given(index: Index | None) -> Index:
-    assert index is not None  # noqa: S101
+    assert index is not None
     return index
 
 
@@ -254,7 +300,7 @@ def _not_negative(trace: Trace, distance: Affine, count: Affine) -> Affine:
     if trace.facts.is_always_negative(distance):
         return number(0)
     zero: Expression = 0
-    least = ex.Max((zero, count.tree()))  # type: ignore[arg-type]
+    least = ex.Max((zero, count.tree()))
     high = trace.facts.least(count.times(-1))
     return trace.integer(least, number(0), None if high is None else high.times(-1), "count")
 
@@ -270,7 +316,7 @@ def _clipped(
     form = bound.affine
     if form is None:
         form = trace.frozen(bound).affine
-        assert form is not None  # noqa: S101
+        assert form is not None
     facts = trace.facts
     if facts.is_always_negative(form):
         form = form.plus(extent)
@@ -293,7 +339,7 @@ def _clipped_by_data(
     tree: Any = form.tree()
     if extent is not None:
         tree = ex.If(ex.Comparison(tree, "<", 0), ex.sum_of(tree, extent.tree()), tree)
-    tree = ex.Max((low.tree(), ex.Min((tree, high.tree()))))  # type: ignore[arg-type]
+    tree = ex.Max((low.tree(), ex.Min((tree, high.tree()))))
     return trace.integer(tree, low, high, "end")
 
 
@@ -304,7 +350,7 @@ def _for_gather(
     trace: Trace, key: Number | Arrayed, extent: Affine | None
 ) -> Callable[[Expression], Index]:
     """Return what makes a place of an element of an array of subscripts, and check all of them."""
-    assert extent is not None  # noqa: S101
+    assert extent is not None
     if isinstance(key, Number):
         at = position(trace, key, extent)
         return lambda _tree: at
@@ -329,7 +375,9 @@ def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
         raise Refused("arrays of subscripts with a slice between them", "write the loop")
     common = trace.broadcast([pairs[at][0].shape for at in chosen])
     axes = {
-        at: _axis(trace, part, extent) for at, (part, extent) in enumerate(pairs) if at not in chosen
+        at: _axis(trace, part, extent)
+        for at, (part, extent) in enumerate(pairs)
+        if at not in chosen
     }
     wrap = {at: _for_gather(trace, pairs[at][0], pairs[at][1]) for at in chosen}
     first, rank = chosen[0], len(common)
@@ -349,6 +397,11 @@ def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
     if isinstance(array, View):
         inner = array.place
         return View(
-            array.base, shape, lambda index: inner(place(index)), recipe=None, is_gather=True
+            array.base,
+            shape,
+            lambda index: inner(place(index)),
+            recipe=None,
+            is_gather=True,
+            part=array.part,
         )
     return Lazy(array.dtype, shape, lambda index: array.element(place(index)), array.is_costly)

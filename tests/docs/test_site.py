@@ -159,7 +159,7 @@ def test_examples_of_all_entries_are_run() -> None:
     found: dict[str, set[str]] = {}
     for name in set(pg.__all__) - {"errors"}:
         what = getattr(pg, name)
-        if ">>>" in (what.__doc__ or ""):
+        if ">>>" in (what.__doc__ or "") and name != "MVL":  # that is what int says
             module = what.__module__
             if module not in found:
                 tests = finder.find(importlib.import_module(module))

@@ -1,0 +1,340 @@
+"""Claims about loops: proved, believed where data decides, or refused; results are Python's."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import MisplacedPragma, PragmaRefused, UnknownClause
+from polygen.python.annotations import prange
+
+RNG = np.random.default_rng(0)
+X = RNG.random(300)
+
+
+def checked(function: Callable[..., Any], *arguments: Any) -> str:
+    """Compare a compiled function with itself; return what it explains."""
+    plain, own = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    compiled = pg.jit(function)
+    wanted, got = function(*plain), compiled(*own)
+    for one, other in zip(plain, own, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-12)
+    if wanted is not None:
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+    text = compiled.explain()
+    assert "Python" not in text
+    return str(text)
+
+
+def add(a: Any, b: Any, c: Any, n: int) -> None:
+    # pragma parallel for simd
+    for i in range(n):
+        c[i] = a[i] + b[i]
+
+
+def total(a: Any, s: Any, n: int) -> None:
+    # pragma parallel for simd
+    for i in range(n):
+        # pragma atomic
+        s[0] += a[i]
+
+
+def histogram(x: Any, h: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(n):
+        # pragma atomic
+        h[x[i]] += 1
+
+
+def scattered(x: Any, h: Any, n: int) -> None:
+    for i in prange(n):
+        h[x[i]] = i
+
+
+def last_value(x: Any, y: Any, n: int) -> float:
+    t = 0.0
+    # pragma parallel for
+    for i in range(n):
+        t = x[i] * 2
+        y[i] = t
+    return t
+
+
+def reduced(x: Any, n: int) -> tuple[float, float]:
+    s, m = 0.0, -1.0
+    # pragma parallel for reduction(+: s) reduction(max: m)
+    for i in range(n):
+        s += x[i]
+        m = max(m, x[i])
+    return s, m
+
+
+def sparse(starts: Any, columns: Any, values: Any, x: Any, y: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(n):
+        y[i] = 0.0
+        # pragma simd
+        for j in range(starts[i], starts[i + 1]):
+            y[i] += values[j] * x[columns[j]]
+
+
+def grouped(x: Any, labels: Any, sums: Any, m: int, n: int) -> None:
+    # pragma parallel for
+    for i in range(m):
+        label = labels[i]
+        # pragma atomic
+        sums[label, :n] += x[i, :n]
+
+
+def nested(a: Any, b: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(n):
+        # pragma parallel for
+        for j in range(n):
+            b[j, i] = 2 * a[i, j]
+
+
+def in_time(a: Any, n: int) -> None:
+    # pragma sequential for
+    for i in range(1, n):
+        a[i] = a[i - 1] * 0.5 + 1
+
+
+def softmax(a: Any, b: Any, m: int, n: int) -> None:
+    # pragma parallel for
+    for i in range(m):
+        top = float("-inf")
+        # pragma simd
+        for j in range(n):
+            top = max(top, a[i, j])
+        s = 0.0
+        # pragma simd
+        for j in range(n):
+            s += np.exp(a[i, j] - top)
+        # pragma simd
+        for j in range(n):
+            b[i, j] = np.exp(a[i, j] - top) / s
+
+
+def test_loops_that_are_parallel() -> None:
+    assert "parallel for simd: proved" in checked(add, X, 2 * X, 0 * X, 300)
+    assert "parallel for simd: proved" in checked(total, X, np.zeros(1), 300)
+    assert checked(nested, X[:225].reshape(15, 15), np.zeros((15, 15)), 15).count("proved") == 2
+    assert "sequential for: its iterations come one after" in checked(in_time, X, 300)
+
+
+def test_scalars_and_reductions() -> None:
+    assert "parallel for: proved" in checked(last_value, X, 0 * X, 300)
+    assert "parallel for: proved" in checked(reduced, X, 300)
+    text = checked(softmax, X[:200].reshape(10, 20), np.zeros((10, 20)), 10, 20)
+    assert text.count("proved") == 4
+
+
+def test_where_data_decides() -> None:
+    bins = RNG.integers(0, 7, 300)
+    text = checked(histogram, bins, np.zeros(7, int), 300)
+    assert "parallel for: proved" in text
+    text = checked(scattered, RNG.permutation(300), np.zeros(300, int), 300)
+    assert "prange: believed: data decides which elements of 'h' are touched" in text
+    labels = RNG.integers(0, 4, 20)
+    checked(grouped, X[:140].reshape(20, 7), labels, np.zeros((4, 7)), 20, 7)
+    starts = np.array([0, 3, 3, 7, 9])
+    text = checked(sparse, starts, RNG.integers(0, 4, 9), X[:9], X[:4], np.zeros(4), 4)
+    assert "parallel for: proved" in text
+    assert "simd: proved" in text
+
+
+def recurrence(a: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(1, n):
+        a[i] = a[i - 1] + 1
+
+
+def handed_on(x: Any, y: Any, n: int) -> None:
+    t = 0.0
+    # pragma parallel for
+    for i in range(n):
+        y[i] = t
+        t = x[i]
+
+
+def two_operators(x: Any, n: int) -> float:
+    s = 1.0
+    # pragma parallel for
+    for i in range(n):
+        s += x[i]
+        s *= 0.5
+    return s
+
+
+def one_element(x: Any, y: Any, n: int) -> None:
+    for i in prange(n):
+        y[0] = x[i]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "said"),
+    [
+        (recurrence, (X, 300), "iteration i=1 writes the element of 'a' that iteration i=2 reads"),
+        (handed_on, (X, 0 * X, 300), "iteration i=0 writes 't' that iteration i=1 reads"),
+        (two_operators, (X, 300), "iteration i=0 writes 's' that iteration i=1"),
+        (
+            one_element,
+            (X, 0 * X, 300),
+            "iteration i=0 writes the element of 'y' that iteration i=1",
+        ),
+    ],
+)
+def test_loops_that_are_not_parallel(
+    function: Callable[..., Any], arguments: tuple[Any, ...], said: str
+) -> None:
+    own = copy.deepcopy(arguments)
+    with pytest.raises(PragmaRefused, match="is not parallel") as caught:
+        pg.jit(function)(*own)
+    assert said in str(caught.value)
+    lines = [line for line in str(caught.value).splitlines() if line.startswith("  | ")]
+    assert lines[0][4:] in {
+        "# pragma parallel for",
+        "for i in prange(n):",
+    }  # as formatters write it
+    assert "^" in lines[1]
+    np.testing.assert_array_equal(own[0], arguments[0])  # nothing has run
+
+
+def shifted(a: Any, n: int, k: int) -> None:
+    # pragma parallel for
+    for i in range(n):
+        a[i + k] = a[i] + 1
+
+
+def test_a_claim_that_sizes_decide_is_checked_in_each_call() -> None:
+    compiled = pg.jit(shifted)
+    a = np.arange(90.0)
+    wanted = a.copy()
+    shifted(wanted, 30, 40)
+    compiled(a, 30, 40)
+    np.testing.assert_array_equal(a, wanted)
+    assert "parallel for: proved, unless k >= 1 and k < n" in compiled.explain()
+    with pytest.raises(PragmaRefused) as caught:
+        compiled(a, 30, 4)
+    assert "for a.shape[0]=90, k=4, n=30, iteration i=0 writes" in str(caught.value)
+    assert "that iteration i=4 reads" in str(caught.value)
+    np.testing.assert_array_equal(a, wanted)
+
+
+def wrong_operation(x: Any, n: int) -> float:
+    s = 0.0
+    # pragma parallel for reduction(*: s)
+    for i in range(n):
+        s += x[i]
+    return s
+
+
+def no_reduction(x: Any, y: Any, n: int) -> None:
+    # pragma parallel for reduction(+: x)
+    for i in range(n):
+        y[i] = x[i]
+
+
+def misspelt(x: Any, n: int) -> None:
+    # pragma parallel for shred(x)
+    for i in range(n):
+        x[i] = 1
+
+
+def before_nothing(x: Any, n: int) -> None:
+    for i in range(n):
+        x[i] = 1
+        # pragma atomic
+
+
+def test_clauses_that_do_not_fit() -> None:
+    with pytest.raises(PragmaRefused, match=r"no reduction with 'product' in this loop.*'sum'"):
+        pg.jit(wrong_operation)(X, 300)
+    with pytest.raises(PragmaRefused, match="'x' is not reduced into"):
+        pg.jit(no_reduction)(X, 0 * X, 300)
+    with pytest.raises(UnknownClause, match="'shred'"):
+        pg.jit(misspelt)(X.copy(), 300)
+    with pytest.raises(MisplacedPragma, match="no statement follows"):
+        pg.jit(before_nothing)(X.copy(), 300)
+
+
+def strips(a: Any, b: Any, c: Any, n: int) -> None:
+    for i in pg.prange(0, n, pg.MVL):
+        at = pg.vidx(i, pg.MVL, bound=n)
+        c[at] = pg.where(a[at] > 0.5, a[at] + b[at], 0.0)
+
+
+def old_values(a: Any, b: Any, n: int) -> None:
+    for i in range(0, n, 16):
+        at = pg.vidx(i, 16, n)
+        kept = a[at]
+        a[at] = 2 * b[at]
+        b[at] = kept
+
+
+def counted(x: Any, h: Any, top: Any, n: int) -> None:
+    for i in pg.prange(n):
+        pg.atomic_add(h, x[i], 2)
+        pg.atomic_max(top, (0, 1), x[i])
+        pg.atomic_min(top, (0, 0), x[i])
+
+
+def test_functions_that_say_what_pragmas_say() -> None:
+    assert "prange: " in checked(strips, X, 2 * X, 0 * X, 300)
+    checked(strips, X[:256], X[:256], 0 * X[:256], 256)
+    checked(old_values, X.copy(), 2 * X, 299)
+    bins = RNG.integers(0, 7, 300)
+    checked(counted, bins, np.zeros(7, int), np.full((2, 2), 3), 300)
+
+
+def gesummv(alpha: float, a: Any, x: Any, y: Any, m: int, n: int) -> None:
+    # pragma :m=>parallel,:n=>reduce(sum:y)
+    y[:m] = alpha * (a[:m, :n] @ x[:n])
+    # pragma :m=>parallel,simd
+    y[:m] += x[:m]
+
+
+def stencil(a: Any, b: Any, m: int, n: int) -> None:
+    # pragma 1:m-1=>parallel 1:n-1=>parallel,le(64)
+    b[1 : m - 1, 1 : n - 1] = 0.5 * (a[1 : m - 1, : n - 2] + a[1 : m - 1, 2:n])
+
+
+def test_array_statements() -> None:
+    a, x = RNG.random((12, 12)), RNG.random(12)
+    text = checked(gesummv, 0.5, a, x, np.zeros(12), 12, 12)
+    assert text.count(": proved") == 3
+    text = checked(stencil, a, np.zeros((12, 12)), 12, 12)
+    assert "1:m-1: proved" in text
+    assert "1:n-1: at most 64: so it is in the first call" in text
+
+
+@pytest.mark.parametrize(
+    ("pragma", "error", "said"),
+    [
+        (":k=>parallel", MisplacedPragma, "has no slice ':k'"),
+        (":n=>parallel", PragmaRefused, "':n' is no slice of what is assigned"),
+        (":m=>reduce(sum:y)", PragmaRefused, "':m' is a slice of what is assigned"),
+        (":n=>reduce(sum:x)", PragmaRefused, "does not assign to 'x'"),
+        (":n=>reduce(max:y)", PragmaRefused, "nothing in the statement reduces ':n' with 'max'"),
+        (":m=>parallel,le(8)", PragmaRefused, "':m' has 12 elements in this call"),
+    ],
+)
+def test_array_statements_that_are_something_else(
+    pragma: str, error: type[Exception], said: str
+) -> None:
+    text = f"""
+def product(a, x, y, m, n):
+    #pragma {pragma}
+    y[:m] = a[:m, :n] @ x[:n]
+"""
+    scope: dict[str, Any] = {}
+    exec(text, scope)  # noqa: S102
+    with pytest.raises(error, match=said) as caught:
+        pg.jit(scope["product"], source=text)(np.ones((12, 12)), np.ones(12), np.ones(12), 12, 12)
+    assert "^" in str(caught.value)
