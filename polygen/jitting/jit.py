@@ -33,6 +33,7 @@ class CompiledFunction:
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
         program = self._program or self._made()
         if kwargs or len(args) != len(self._names):
             names = self._bound(args, kwargs)

@@ -105,8 +105,10 @@ class Affine:
                 made = made.plus((low if factor > 0 else high).times(factor))
             elif isinstance(atom, Floor) and name in atom.form.symbols():
                 ends = (low, high) if factor > 0 else (high, low)
-                inner = atom.form.replaced(name, *ends) if factor > 0 else (
-                    atom.form.times(-1).replaced(name, low, high).times(-1)
+                inner = (
+                    atom.form.replaced(name, *ends)
+                    if factor > 0
+                    else (atom.form.times(-1).replaced(name, low, high).times(-1))
                 )
                 made = made.plus(inner.floor(atom.divisor).times(factor))
             else:
@@ -148,3 +150,16 @@ def _atom_tree(atom: Atom, convert: str | None) -> Expression:
 def number(value: int) -> Affine:
     """Return a number as a form."""
     return Affine((), value)
+
+
+def affine_text(form: Affine) -> str:
+    """Return a form as Python text."""
+    parts = [
+        f"{factor}*({affine_text(atom.form)} // {atom.divisor})"
+        if isinstance(atom, Floor)
+        else (atom if factor == 1 else f"{factor}*{atom}")
+        for atom, factor in form.terms
+    ]
+    if form.constant or not parts:
+        parts.append(str(form.constant))
+    return "(" + " + ".join(parts) + ")"

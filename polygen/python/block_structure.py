@@ -1,9 +1,9 @@
 """Rewrites blocks so that ``continue`` and early ``return`` are branches.
 
-    if c:                if c:
-        a                    a
-        continue     ->  else:
-    b                        b
+if c:                if c:
+    a                    a
+    continue     ->  else:
+b                        b
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _leaves(body: list[ast.stmt], *, in_loop: bool) -> bool:
     return isinstance(last, kinds)
 
 
-def _may_leave(body: list[ast.stmt], in_loop: bool) -> bool:  # noqa: FBT001
+def _may_leave(body: list[ast.stmt], in_loop: bool) -> bool:
     """Tell whether some path through statements ends with ``continue`` or ``return``."""
     for node in body:
         if isinstance(node, ast.Return) or (in_loop and isinstance(node, ast.Continue)):

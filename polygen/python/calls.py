@@ -17,8 +17,8 @@ from polygen.python.annotated_calls import ROWS
 from polygen.python.annotations import loop_range, prange
 from polygen.python.expressions import _SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
-from polygen.python.nodes import Storage
 from polygen.python.more_numpy_names import METHODS, TABLE, matrix_product
+from polygen.python.nodes import Storage
 from polygen.python.numpy_names import OWN_METHODS, array_of
 from polygen.python.refused import Refused
 from polygen.python.source_annotations import called_function
@@ -35,7 +35,6 @@ from polygen.python.values import (
     View,
     affine_number,
     constant_number,
-    whole,
 )
 
 Items = tuple[Affine, Affine, int, Callable[[Affine], Value]]
@@ -59,7 +58,6 @@ class Calls(Expressions):
         self.source: FunctionSource | None = None
         self.frame: tuple[int, ...] = ()
         self.frame_depth = 0
-        self.depth = 0
         self.type_keys: dict[str, Any] = {}
         self.started: set[str] = set()
         self.merged: dict[str, str] = {}
@@ -72,24 +70,6 @@ class Calls(Expressions):
         return "@" if isinstance(op, ast.MatMult) else _SIGNS[type(op)]
 
     # --- arrays
-
-    def allocated(
-        self, dtype: np.dtype, shape: Sequence[Affine], like: str, *, zeros: bool
-    ) -> View:
-        """Return a new array: by the call, or by the kernel within loops."""
-        if self.depth == 0:
-            return self.made(dtype, shape, like, zeros=zeros)
-        base = self.storage(like, dtype, shape, "temporary")
-        return View(base, tuple(shape), lambda index: index, is_whole=True, recipe=None)
-
-    def copied(self, value: Arrayed) -> View:
-        """Return a copy in memory."""
-        if self.depth > 0:
-            return self.stored(value)
-        base = self.storage("copy", value.dtype, value.shape, "temporary")
-        view = whole(base)
-        self.assign(view, value)
-        return view
 
     def same_elements(self, one: Arrayed, other: Arrayed) -> bool:
         """Tell whether two values have the same elements, as they are written."""
@@ -179,17 +159,15 @@ class Calls(Expressions):
                 inspect.signature(row).bind(self, *arguments, **named)
             except TypeError:
                 shown = getattr(function, "__name__", repr(function))
-                raise Refused(f"'{shown}' is called with arguments that kernels do not have") from None
+                raise Refused(
+                    f"'{shown}' is called with arguments that kernels do not have"
+                ) from None
             return row(self, *arguments, **named)
         helper = inspect.unwrap(function) if callable(function) else function
         if isinstance(helper, types.FunctionType):
             return self._inlined(helper, arguments, named)
         if isinstance(helper, types.MethodType):
             raise Refused("a method of a class is called")
-        if function in (np.dtype,) and len(arguments) == 1:
-            from polygen.python.numpy_names import dtype_of
-
-            return Constant(dtype_of(arguments[0]))
         shown = getattr(function, "__name__", repr(function))
         raise Refused(f"'{shown}' is called, which kernels do not have")
 
@@ -271,7 +249,7 @@ class Calls(Expressions):
                 return (*self._range(node), affine_number)
             if self._is_builtin(node.func, builtins.reversed) and self.is_range(node.args[0]):
                 inner = node.args[0]
-                assert isinstance(inner, ast.Call)  # noqa: S101
+                assert isinstance(inner, ast.Call)
                 lower, upper, step = self._range(inner)
                 distance = upper.minus(lower) if step > 0 else lower.minus(upper)
                 count = distance.plus(abs(step) - 1).floor(abs(step))
@@ -307,7 +285,7 @@ class Calls(Expressions):
                     found.append(affine_number(index))
                 else:
                     array = waiting.pop(0)
-                    assert isinstance(array, View)  # noqa: S101
+                    assert isinstance(array, View)
                     found.append(subscripted(self, array, (affine_number(index),)))
             return Several(tuple(found))
 
@@ -324,7 +302,7 @@ class Calls(Expressions):
                 raise Refused("a bound of range() is no integer", "use int()", node)
             form = value.affine if value.cell is None else None
             form = form if form is not None else self.frozen(value, "bound").affine
-            assert form is not None  # noqa: S101
+            assert form is not None
             forms.append(form)
         if len(forms) == 1:
             return number(0), forms[0], 1
@@ -335,7 +313,7 @@ class Calls(Expressions):
 
 
 def _first(value: Value) -> Value:
-    assert isinstance(value, Several)  # noqa: S101
+    assert isinstance(value, Several)
     found: Value = value.parts[0]
     return found
 

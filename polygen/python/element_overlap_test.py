@@ -74,7 +74,7 @@ def _are_apart(
             apart = condition_set(
                 ex.Comparison(ex.Variable(own[name]), sign, ex.Variable(other[name]))
             )
-            assert apart is not None  # noqa: S101
+            assert apart is not None
             if not intersection(together, apart).is_empty():
                 return False
     return True

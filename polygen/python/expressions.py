@@ -138,6 +138,7 @@ class Expressions(Trace):
 
     def outer_array(self, array: np.ndarray[Any, Any]) -> Value:
         """Return a global array."""
+        del array
         raise Refused("an array from outside of the function", "pass it as an argument")
 
     def _constant(self, node: ast.Constant) -> Value:
@@ -177,7 +178,7 @@ class Expressions(Trace):
         for one, other in ((left, right), (right, left)):
             is_repeated = sign == "*" and isinstance(one, Several) and isinstance(other, Number)
             if is_repeated and isinstance(other, Number) and other.is_constant:
-                assert isinstance(one, Several)  # noqa: S101
+                assert isinstance(one, Several)
                 return Several(one.parts * int(other.value), one.is_list)
         raise Refused("an operator is given a tuple or a list")
 
@@ -190,7 +191,7 @@ class Expressions(Trace):
             if part is given and not isinstance(given, Number):
                 raise Refused("elements that a mask chooses meet an array", "use the mask on both")
         found = self.operated(sign, parts[0], parts[1])
-        assert isinstance(found, Lazy | View)  # noqa: S101
+        assert isinstance(found, Lazy | View)
         return Masked(found, masks[0])
 
     def _operated_python(self, sign: str, one: Number, other: Number) -> Value:
@@ -210,8 +211,7 @@ class Expressions(Trace):
         if sign in _COMPARISONS and one.affine is not None and other.affine is not None:
             tree = ex.Comparison(one.affine.tree(), sign, other.affine.tree())
             return Number(BOOL, weak=True, tree=tree)
-        found_number = applied(OPERATORS[sign], [one, other])
-        return found_number
+        return applied(OPERATORS[sign], [one, other])
 
     def _operated_affine(self, sign: str, one: Affine, other: Affine) -> Number | None:
         if sign == "+":
@@ -226,8 +226,15 @@ class Expressions(Trace):
             if sign == "//":
                 return affine_number(quotient)
             return affine_number(one.minus(quotient.times(other.constant)))
+        if sign == "*":
+            return self.product_of_sizes(one, other)
         if sign in _COMPARISONS:
             return self._compared_forms(sign, one.minus(other))
+        return None
+
+    def product_of_sizes(self, one: Affine, other: Affine) -> Number | None:
+        """Return the product of two sizes as a size that the call passes; None of other forms."""
+        del one, other
         return None
 
     def _compared_forms(self, sign: str, difference: Affine) -> Number | None:
@@ -243,7 +250,7 @@ class Expressions(Trace):
             if sign in ("==", "!="):
                 is_equal = self.facts.equal(difference, number(0))
                 return constant_number(is_equal is (sign == "=="))
-            assert forms is not None  # noqa: S101
+            assert forms is not None
             return constant_number(bool(self.facts.holds(forms[0])))
         left, right = _two_sides(difference)
         tree = ex.Comparison(left, sign, right)
@@ -261,7 +268,7 @@ class Expressions(Trace):
             facts = self.facts
             if facts.is_never_negative(form.minus(1)) or facts.is_always_negative(form):
                 return
-        zero = literal(0, other.dtype, weak=False)
+        zero = literal(0, other.dtype)
         self.fault(ex.Comparison(other.element(), "==", zero), ZeroDivisionError)
 
     def _check_shift(self, other: Number) -> None:
@@ -309,7 +316,7 @@ class Expressions(Trace):
             return self.denied(self.truth(found))
         if isinstance(found, Masked):
             inner = self._signed(node.op, found.data)
-            assert isinstance(inner, Lazy | View)  # noqa: S101
+            assert isinstance(inner, Lazy | View)
             return Masked(inner, found.mask)
         return self._signed(node.op, self.operand(found))
 
@@ -548,7 +555,9 @@ _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 def _two_sides(difference: Affine) -> tuple[Expression, Expression]:
     """Return a form as ``left - right``, whose terms are all positive."""
-    left = Affine(tuple([(a, c) for a, c in difference.terms if c > 0]), max(difference.constant, 0))
+    left = Affine(
+        tuple([(a, c) for a, c in difference.terms if c > 0]), max(difference.constant, 0)
+    )
     right = Affine(
         tuple([(a, -c) for a, c in difference.terms if c < 0]), max(-difference.constant, 0)
     )

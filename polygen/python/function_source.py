@@ -115,7 +115,9 @@ def _found(
     try:
         module = ast.parse(text)
     except SyntaxError as error:
-        raise _no_source(function, f"its lines are no definition by themselves ({error.msg})") from None
+        raise _no_source(
+            function, f"its lines are no definition by themselves ({error.msg})"
+        ) from None
     if not by_name:
         ast.increment_lineno(module, first - 1)
     definitions = [

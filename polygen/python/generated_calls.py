@@ -1,12 +1,12 @@
 """Python source of the quick call of a variant: it checks, allocates, calls and returns.
 
-    def call(A, n):
-        if type(A) is ndarray and A.dtype is d0 and A.ndim == 1 and type(n) is int:
-            s = A.shape[0]
-            if s >= 2 and n - s >= 0:
-                run({"A": A, "n": n, "s": s})
-                return result
-        return MISS
+def call(A, n):
+    if type(A) is ndarray and A.dtype is d0 and A.ndim == 1 and type(n) is int:
+        s = A.shape[0]
+        if s >= 2 and n - s >= 0:
+            run({"A": A, "n": n, "s": s})
+            return result
+    return MISS
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from polygen.python.affine import Affine, Floor
+from polygen.python.affine import Affine, affine_text
 from polygen.python.nodes import FAULTS, Nodes
 from polygen.python.tracer import Result, Traced
 
@@ -34,19 +34,6 @@ def raised(faults: np.ndarray[Any, Any]) -> None:
     for count, (kind, text) in zip(faults, FAULTS, strict=True):
         if count:
             raise kind(text)
-
-
-def affine_text(form: Affine) -> str:
-    """Return a form as Python text."""
-    parts = [
-        f"{factor}*({affine_text(atom.form)} // {atom.divisor})"
-        if isinstance(atom, Floor)
-        else (atom if factor == 1 else f"{factor}*{atom}")
-        for atom, factor in form.terms
-    ]
-    if form.constant or not parts:
-        parts.append(str(form.constant))
-    return "(" + " + ".join(parts) + ")"
 
 
 class CallWriter:
@@ -221,6 +208,8 @@ class CallWriter:
     def _step(self, text: str, step: tuple[Any, ...]) -> str:
         if step and step[0] == "transpose":
             return f"{text}.transpose({step[1]})"
+        if step and step[0] == "attribute":
+            return f"{text}.{step[1]}"
         if step and step[0] == "flip":
             return f"_pg_flip({text}, {step[1]})"
         if step and step[0] == "expand":

@@ -14,17 +14,17 @@ from polygen.python.liveness import loads, stores
 class _Returns(ast.NodeTransformer):
     """Marks what is returned, so that it can be told from the end of the statements."""
 
-    def visit_Return(self, node: ast.Return) -> ast.Return:  # noqa: N802  (as ast calls it)
+    def visit_Return(self, node: ast.Return) -> ast.Return:
         value = node.value or ast.Constant(None)
         marked = ast.Tuple([ast.Constant(value=True), value], ast.Load())
         return ast.fix_missing_locations(
             ast.copy_location(ast.Return(ast.copy_location(marked, node)), node)
         )
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         return node
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
         return node
 
 
@@ -46,7 +46,7 @@ def interpreted(
     text = f"def {source.tree.name}({', '.join(names)}): pass"
     module = ast.parse(text)
     made = module.body[0]
-    assert isinstance(made, ast.FunctionDef)  # noqa: S101
+    assert isinstance(made, ast.FunctionDef)
     statements: list[ast.stmt] = [_Returns().visit(copy.deepcopy(node)) for node in body]
     touched = sorted((stores(list(body)) | set(given)) - {"__pg"})
     end = ast.parse(f"return (False, {{n: v for n, v in locals().items() if n in {touched!r}}})")

@@ -97,18 +97,14 @@ class _Maker:
 
     def _for(self, node: For) -> None:
         lower, upper = self._form(node.lower), self._form(node.upper)
-        loop = self._builder.loop(
-            node.iname, lower, upper, node.step, location=self._at(node.node)
-        )
-        assert loop.iname == node.iname, (loop.iname, node.iname)  # noqa: S101
+        loop = self._builder.loop(node.iname, lower, upper, node.step, location=self._at(node.node))
+        assert loop.iname == node.iname, (loop.iname, node.iname)
         with loop:
             self._block(node.body)
 
     def _while(self, node: While) -> None:
         condition = None if node.condition is None else self._tree(node.condition)
-        loop = self._builder.loop(
-            node.iname, 0, while_=condition, location=self._at(node.node)
-        )
+        loop = self._builder.loop(node.iname, 0, while_=condition, location=self._at(node.node))
         with loop:
             self._block(node.body)
 
@@ -123,7 +119,7 @@ class _Maker:
 
     def _fault(self, node: Fault) -> None:
         name = self._traced.nodes.fault
-        assert name is not None  # noqa: S101
+        assert name is not None
         count: Any = ex.Subscript(ex.Variable(name), node.kind)
         condition = self._tree(node.condition)
         self._reduced(condition)
@@ -147,7 +143,7 @@ class _Maker:
                 self._opened.add(iname)
                 lower, upper = self._traced.nodes.reduced[iname]
                 made = self._builder.loop(iname, self._form(lower), self._form(upper))
-                assert made.iname == iname, (made.iname, iname)  # noqa: S101
+                assert made.iname == iname, (made.iname, iname)
 
     def _form(self, form: Affine) -> Expression:
         return self._tree(form.tree())

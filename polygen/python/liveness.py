@@ -1,9 +1,9 @@
 """Which names a function of Python reads after a statement: by walking its statements backward.
 
-    for i in range(n):     # s is carried: read at the head of an iteration
-        t = x[i]           # t is not: each iteration assigns it before it reads it
-        s += t*t
-    return s               # s is live after the loop
+for i in range(n):     # s is carried: read at the head of an iteration
+    t = x[i]           # t is not: each iteration assigns it before it reads it
+    s += t*t
+return s               # s is live after the loop
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ class _Walk:
 
 def stores_of_target(target: ast.expr) -> set[str]:
     """Return the names that an assignment to a target binds."""
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {
+        n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ from polygen.python.values import (
 Row = Callable[..., Value]
 
 
-def _function(name: str) -> Callable[[Sequence[Expression], np.dtype], Expression]:
+def _function(name: str) -> Callable[[Sequence[Any], np.dtype], Expression]:
     return lambda trees, _dtype: ex.Call(ex.Variable(name), tuple(trees))
 
 
@@ -71,30 +72,36 @@ _OPERATORS = {
 }  # fmt: skip
 
 
-def _absolute(trees: Sequence[Expression], dtype: np.dtype) -> Expression:
+def _absolute(trees: Sequence[Any], dtype: np.dtype) -> Expression:
     if dtype.kind in "ub":
         return trees[0]
     return ex.Call(ex.Variable("abs"), tuple(trees))
 
 
-def _sign(trees: Sequence[Expression], dtype: np.dtype) -> Expression:
+def _sign(trees: Sequence[Any], dtype: np.dtype) -> Expression:
     (x,) = trees
     if dtype.kind == "f":  # of what is no number, NumPy's is none
-        zero = literal(0.0, dtype, weak=False)
-        small = ex.If(ex.Comparison(x, "<", zero), literal(-1.0, dtype, weak=False), x)
-        above = ex.If(ex.Comparison(x, ">", zero), literal(1.0, dtype, weak=False), small)
+        zero = literal(0.0, dtype)
+        small = ex.If(ex.Comparison(x, "<", zero), literal(-1.0, dtype), x)
+        above = ex.If(ex.Comparison(x, ">", zero), literal(1.0, dtype), small)
         return ex.If(ex.Comparison(x, "==", zero), zero, above)
     return ex.Call(ex.Variable("sign"), tuple(trees))
 
 
-def _joined(kind: Any) -> Callable[[Sequence[Expression], np.dtype], Expression]:
-    def made(trees: Sequence[Expression], dtype: np.dtype) -> Expression:
-        return kind(tuple([converted_tree(tree, dtype, BOOL) for tree in trees]))  # type: ignore[no-any-return]
+def _joined(kind: type[Any]) -> Callable[[Sequence[Any], np.dtype], Expression]:
+    def made(trees: Sequence[Any], dtype: np.dtype) -> Expression:
+        made: Expression = kind(tuple([converted_tree(tree, dtype, BOOL) for tree in trees]))
+        return made
 
     return made
 
 
-def _logical_xor(trees: Sequence[Expression], dtype: np.dtype) -> Expression:
+def _inverse(trees: Sequence[Any], dtype: np.dtype) -> Expression:
+    one: Any = literal(1, dtype)
+    return ex.Quotient(one, trees[0])
+
+
+def _logical_xor(trees: Sequence[Any], dtype: np.dtype) -> Expression:
     one, other = [converted_tree(tree, dtype, BOOL) for tree in trees]
     return ex.Comparison(one, "!=", other)
 
@@ -105,9 +112,7 @@ _RULES: dict[np.ufunc, Rule] = {
     np.negative: Rule("negative", np.negative, lambda t, _d: ex.negated(t[0])),
     np.positive: Rule("positive", np.positive, lambda t, _d: t[0]),
     np.square: Rule("square", np.square, lambda t, _d: ex.product_of(t[0], t[0])),
-    np.reciprocal: Rule(
-        "reciprocal", np.reciprocal, lambda t, d: ex.Quotient(literal(1, d, weak=False), t[0])
-    ),
+    np.reciprocal: Rule("reciprocal", np.reciprocal, _inverse),
     np.sign: Rule("sign", np.sign, _sign),
     np.maximum: Rule("maximum", np.maximum, lambda t, _d: ex.Max(tuple(t))),
     np.minimum: Rule("minimum", np.minimum, lambda t, _d: ex.Min(tuple(t))),
@@ -153,16 +158,18 @@ def _stacked(trace: Expressions, value: Several) -> Arrayed:
     shape = trace.broadcast([part.shape for part in parts])
     view = trace.made(dtype, (number(len(parts)), *shape), "array", zeros=False)
     for at, part in enumerate(parts):
-        target = View(
-            view.base, shape, lambda index, at=at: (number(at), *index), recipe=None
-        )
-        trace.assign(target, part)
+        trace.assign(_layer(view, at), part)
     return view
+
+
+def _layer(view: View, at: int) -> View:
+    """Return what has one subscript along the first axis."""
+    return View(view.base, view.shape[1:], lambda index: (number(at), *index), recipe=None)
 
 
 def _common_type(parts: Sequence[Number | Arrayed]) -> np.dtype:
     weak = {"b": np.bool_(0), "i": 0, "f": 0.0, "c": 0j}
-    asked = [weak[part.dtype.kind] if part.weak else part.dtype for part in parts]
+    asked: list[Any] = [weak[p.dtype.kind] if p.weak else p.dtype for p in parts]
     return np.result_type(*asked)
 
 
@@ -191,7 +198,7 @@ def _masked_call(trace: Expressions, row: Row, operands: Sequence[Value]) -> Val
     if any(mask is not masks[0] for mask in masks):
         raise Refused("two masks choose different elements", "use one mask, with one name")
     found = row(trace, *[one.data if isinstance(one, Masked) else one for one in operands])
-    assert isinstance(found, Lazy | View)  # noqa: S101
+    assert isinstance(found, Lazy | View)
     return Masked(found, masks[0])
 
 
@@ -207,9 +214,7 @@ def _strong(value: Number | Arrayed) -> Number | Arrayed:
     return value
 
 
-def _of_complex(
-    trace: Expressions, rule: Rule, given: Sequence[Number | Arrayed]
-) -> Value | None:
+def _of_complex(trace: Expressions, rule: Rule, given: Sequence[Number | Arrayed]) -> Value | None:
     """Return what has a type of its own for complex numbers."""
     if rule.ufunc is np.absolute and given[0].dtype.kind == "c":
         return trace.elementwise(Rule("absolute", np.absolute, _function("abs")), given)
@@ -272,7 +277,7 @@ def reduced(
 ) -> Number | Lazy:
     """Return a reduction along axes."""
     value_ = trace.shared(value)
-    assert not isinstance(value_, Number)  # noqa: S101
+    assert not isinstance(value_, Number)
     value = value_
     axes = axes_of(axis, len(value.shape))
     if operation in ("max", "min"):
@@ -322,7 +327,7 @@ def _adds_floats(operation: str, dtype: np.dtype) -> bool:
 def _reduction_tree(operation: str, names: tuple[str, ...], tree: Expression) -> Expression:
     known = {"any": "any", "all": "all"}.get(operation, operation)
     found = find_operation(known)
-    assert found is not None  # noqa: S101
+    assert found is not None
     return ex.Reduction(found, names, tree)
 
 
@@ -349,13 +354,15 @@ def _masked_reduction(
         raise Refused("elements that a mask chooses have one axis")
     dtype = _reduced_type(operation, value.dtype, None)
     if operation in ("sum", "product"):
-        return reduced(trace, operation, _chosen(trace, value, dtype, operation), dtype, None, keeps=False)
+        return reduced(
+            trace, operation, _chosen(trace, value, dtype, operation), dtype, None, keeps=False
+        )
     raise Refused(f"the {operation} of elements that a mask chooses", "use np.where")
 
 
 def _chosen(trace: Expressions, value: Masked, dtype: np.dtype, operation: str) -> Lazy:
     data, mask = value.data, value.mask
-    identity = literal(1 if operation == "product" else 0, dtype, weak=False)
+    identity = literal(1 if operation == "product" else 0, dtype)
 
     def element(index: Indices) -> Expression:
         own = converted_tree(data.element(index), data.dtype, dtype)
@@ -382,7 +389,7 @@ def _mean(
     if isinstance(value, Masked):
         return _masked_mean(trace, value)
     given = array_of(trace, value)
-    assert not isinstance(given, Number)  # noqa: S101
+    assert not isinstance(given, Number)
     asked = None if dtype is None else dtype_of(dtype)
     result = asked or (FLOAT64 if given.dtype.kind in "biu" else given.dtype)
     total = reduced(trace, "sum", given, result, axis, keeps=_flag(keepdims))
@@ -396,13 +403,13 @@ def _masked_mean(trace: Expressions, value: Masked) -> Value:
     ones = Lazy(
         INT64,
         value.data.shape,
-        lambda index: ex.If(
-            value.mask.element(index), literal(1, INT64, weak=False), literal(0, INT64, weak=False)
-        ),
+        lambda index: ex.If(value.mask.element(index), literal(1, INT64), literal(0, INT64)),
     )
     count = reduced(trace, "sum", ones, INT64, None, keeps=False)
-    assert isinstance(count, Number)  # noqa: S101
-    return trace.operated("/", total, Number(dtype, False, converted_tree(count.element(), INT64, dtype)))
+    assert isinstance(count, Number)
+    return trace.operated(
+        "/", total, Number(dtype, False, converted_tree(count.element(), INT64, dtype))
+    )
 
 
 # --- products
@@ -451,7 +458,9 @@ def _times(parts: list[Expression], dtype: np.dtype) -> Expression:
 
 def _held(trace: Expressions, value: Any) -> Arrayed:
     """Return an operand of a product, which is read many times: in memory if it is computed."""
-    found: Arrayed = trace.stored(value) if isinstance(value, Lazy) and len(value.shape) > 0 else value
+    found: Arrayed = (
+        trace.stored(value) if isinstance(value, Lazy) and len(value.shape) > 0 else value
+    )
     return found
 
 
@@ -498,7 +507,7 @@ def dtype_of(value: Value) -> np.dtype:
     """
     if isinstance(value, Constant):
         try:
-            found = np.dtype(value.value)
+            found: np.dtype = np.dtype(value.value)
         except TypeError:
             raise Refused(f"{value.value!r} is no type") from None
         if found.kind in "biufc" and found.itemsize <= 16 and found.char not in "gG":
@@ -513,7 +522,7 @@ def _shape(trace: Expressions, value: Value) -> tuple[Affine, ...]:
         if not isinstance(part, Number) or part.dtype.kind not in "iu":
             raise Refused("a shape has something that is no integer")
         form = part.affine if part.affine is not None else trace.frozen(part).affine
-        assert form is not None  # noqa: S101
+        assert form is not None
         found.append(form)
     return tuple(found)
 
@@ -538,9 +547,7 @@ def _new(
     return view
 
 
-def _full(
-    trace: Expressions, shape: Value, value: Value, dtype: Value | None = None
-) -> Value:
+def _full(trace: Expressions, shape: Value, value: Value, dtype: Value | None = None) -> Value:
     given = array_of(trace, value)
     result = given.dtype if dtype is None or dtype == Constant(None) else dtype_of(dtype)
     view = trace.allocated(result, _shape(trace, shape), "array", zeros=False)
@@ -601,7 +608,7 @@ def _linspace(
     if named:
         raise Refused(f"np.linspace has the argument '{next(iter(named))}'")
     count = affine_number(number(50)) if num is None else num
-    assert isinstance(count, Number)  # noqa: S101
+    assert isinstance(count, Number)
     if count.affine is None:
         raise Refused("np.linspace of a number of elements that data decides")
     one, other = array_of(trace, start), array_of(trace, stop)
@@ -615,8 +622,10 @@ def _linspace(
     )
     last = count.affine.minus(1)
     distance = trace.operated("-", high, low)
-    step = trace.operated("/", distance, Number(FLOAT64, tree=ex.converted("float64", last.tree("int64"))))
-    assert isinstance(step, Number)  # noqa: S101
+    step = trace.operated(
+        "/", distance, Number(FLOAT64, tree=ex.converted("float64", last.tree("int64")))
+    )
+    assert isinstance(step, Number)
     step = trace.frozen(step)
 
     def element(index: Indices) -> Expression:
@@ -636,7 +645,7 @@ def _eye(
     (n,) = _shape(trace, rows)
     m = n if columns is None or columns == Constant(None) else _shape(trace, columns)[0]
     result = FLOAT64 if dtype is None else dtype_of(dtype)
-    one, zero = literal(1, result, weak=False), literal(0, result, weak=False)
+    one, zero = literal(1, result), literal(0, result)
 
     def element(index: Indices) -> Expression:
         i, j = [at.tree() if isinstance(at, Affine) else at for at in index]
@@ -648,11 +657,11 @@ def _eye(
 def _triangle(sign: str) -> Row:
     def row(trace: Expressions, value: Value, k: Value | None = None) -> Value:
         given = array_of(trace, value)
-        assert not isinstance(given, Number)  # noqa: S101
+        assert not isinstance(given, Number)
         if len(given.shape) != 2:
             raise Refused("a triangle of what is no matrix")
         offset = 0 if k is None else _constant_int(k)
-        zero = literal(0, given.dtype, weak=False)
+        zero = literal(0, given.dtype)
 
         def element(index: Indices) -> Expression:
             i, j = [at.tree() if isinstance(at, Affine) else at for at in index]
@@ -682,9 +691,7 @@ def _where(trace: Expressions, condition: Value, one: Value, other: Value) -> Va
     def element(index: Indices) -> Expression:
         rank = len(shape)
         asked = converted_tree(trace.element_of(mask, rank, index), mask.dtype, BOOL)
-        parts = [
-            operand_tree(v, trace.element_of(v, rank, index), dtype) for v in (left, right)
-        ]
+        parts = [operand_tree(v, trace.element_of(v, rank, index), dtype) for v in (left, right)]
         return ex.If(asked, *parts)
 
     return Lazy(dtype, shape, element) if shape else Number(dtype, tree=element(()))
@@ -704,13 +711,20 @@ def _clip(
 # --- shapes of arrays
 
 
-def rearranged(value: Arrayed, shape: tuple[Affine, ...], place: Callable[[Indices], Indices], step: Any) -> Arrayed:
+def rearranged(
+    value: Arrayed, shape: tuple[Affine, ...], place: Callable[[Indices], Indices], step: Any
+) -> Arrayed:
     """Return a value with other axes."""
     if isinstance(value, View):
         inner = value.place
         recipe = None if value.recipe is None or step is None else (*value.recipe, step)
         return View(
-            value.base, shape, lambda i: inner(place(i)), recipe=recipe, is_gather=value.is_gather
+            value.base,
+            shape,
+            lambda i: inner(place(i)),
+            recipe=recipe,
+            is_gather=value.is_gather,
+            part=value.part,
         )
     return Lazy(value.dtype, shape, lambda i: value.element(place(i)), value.is_costly)
 
@@ -725,7 +739,9 @@ def _transpose(trace: Expressions, value: Value, axes: Value | None = None, *mor
     order = list(range(rank))[::-1] if axes is None else axes_of(axes, rank)
     shape = tuple([given.shape[at] for at in order])
     back = [order.index(at) for at in range(rank)]
-    return rearranged(given, shape, lambda i: tuple([i[at] for at in back]), ("transpose", tuple(order)))
+    return rearranged(
+        given, shape, lambda i: tuple([i[at] for at in back]), ("transpose", tuple(order))
+    )
 
 
 def _swapaxes(trace: Expressions, value: Value, one: Value, other: Value) -> Value:
@@ -738,7 +754,7 @@ def _swapaxes(trace: Expressions, value: Value, one: Value, other: Value) -> Val
 
 def _flip(trace: Expressions, value: Value, axis: Value | None = None) -> Value:
     given = array_of(trace, value)
-    assert not isinstance(given, Number)  # noqa: S101
+    assert not isinstance(given, Number)
     axes = axes_of(axis, len(given.shape))
 
     def place(index: Indices) -> Indices:
@@ -754,7 +770,7 @@ def _flip(trace: Expressions, value: Value, axis: Value | None = None) -> Value:
 
 def _expand_dims(trace: Expressions, value: Value, axis: Value) -> Value:
     given = array_of(trace, value)
-    assert not isinstance(given, Number)  # noqa: S101
+    assert not isinstance(given, Number)
     (at,) = axes_of(axis, len(given.shape) + 1)
     shape = (*given.shape[:at], number(1), *given.shape[at:])
     return rearranged(given, shape, lambda i: (*i[:at], *i[at + 1 :]), ("expand", at))
@@ -819,6 +835,9 @@ def _part_of_complex(trace: Expressions, value: Value, name: str) -> Value:
             return constant_number(getattr(given.value, name))
         return Number(dtype, given.weak, ex.Call(call, (given.element(),)))
     own = given
+    if isinstance(own, View):
+        recipe = None if own.recipe is None else (*own.recipe, ("attribute", name))
+        return replace(own, part=name, recipe=recipe, is_whole=False)
     return Lazy(dtype, given.shape, lambda i: ex.Call(call, (own.element(i),)))
 
 
@@ -880,8 +899,7 @@ def _better(trace: Expressions, sign: str, best: Number, other: Number) -> Numbe
     is_better = trace.truth(trace.operated(sign, other, best))
     if is_better.is_constant:
         return other if is_better.value else best
-    found = trace.chosen(is_better, other, best)
-    return found
+    return trace.chosen(is_better, other, best)
 
 
 def _python_function(ufunc: np.ufunc, rule: Rule | None = None) -> Row:
@@ -893,7 +911,7 @@ def _python_function(ufunc: np.ufunc, rule: Rule | None = None) -> Row:
             raise Refused("a function of 'math' is given an array", "use NumPy's")
         given = [as_float(one) for one in numbers]
         found = trace.elementwise(rule or _RULES[ufunc], given)
-        assert isinstance(found, Number)  # noqa: S101
+        assert isinstance(found, Number)
         if found.is_constant:
             return constant_number(np.asarray(found.value).item())
         return Number(found.dtype, True, found.element())
@@ -906,7 +924,7 @@ def _rounded(ufunc: np.ufunc) -> Row:
         if isinstance(value, Number) and value.affine is not None:
             return value
         found = _python_function(ufunc)(trace, value)
-        assert isinstance(found, Number)  # noqa: S101
+        assert isinstance(found, Number)
         return as_int(found)
 
     return row
@@ -949,6 +967,7 @@ TABLE: dict[Any, Row] = {
         for name, s in _OPERATORS.items()
     },
     np.power: lambda trace, a, b: trace.operated("**", a, b),
+    np.dtype: lambda _trace, value: Constant(dtype_of(value)),
     np.sum: _reduction("sum", np.add),
     np.prod: _reduction("product", np.multiply),
     np.max: _reduction("max", np.maximum),
@@ -1028,4 +1047,12 @@ METHODS: dict[str, Any] = {
     "swapaxes": np.swapaxes, "conj": np.conjugate, "conjugate": np.conjugate,
 }  # fmt: skip
 OWN_METHODS: dict[str, Row] = {"astype": _astype}
-__all__ = ["METHODS", "OWN_METHODS", "TABLE", "array_of", "dtype_of", "joined_type", "matrix_product"]
+__all__ = [
+    "METHODS",
+    "OWN_METHODS",
+    "TABLE",
+    "array_of",
+    "dtype_of",
+    "joined_type",
+    "matrix_product",
+]

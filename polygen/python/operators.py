@@ -28,7 +28,7 @@ from polygen.python.values import (
     literal,
 )
 
-Trees = Sequence[Expression]
+Trees = Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def operand_tree(one: Any, tree: Expression, target: np.dtype) -> Expression:
             info = np.iinfo(target)
             if not info.min <= int(value) <= info.max:
                 raise Refused(f"{value} is no {target}, as NumPy says, too")
-        return literal(np.asarray(value).astype(target)[()].item(), target, weak=False)
+        return literal(np.asarray(value).astype(target)[()].item(), target)
     return converted_tree(tree, one.dtype, target)
 
 
@@ -110,7 +110,9 @@ def _folded(rule: Rule, operands: Sequence[Number]) -> Number:
                 return constant_number(rule.python(*values))
             return constant_number(rule.ufunc(*values))
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise Refused(f"'{rule.name}' of {', '.join(map(repr, values))} is an error: {error}") from None
+        raise Refused(
+            f"'{rule.name}' of {', '.join(map(repr, values))} is an error: {error}"
+        ) from None
 
 
 # --- trees
@@ -126,7 +128,7 @@ def _added(trees: Trees, dtype: np.dtype) -> Expression:
     return ex.sum_of(*_terms(trees[0]), trees[1])
 
 
-def _terms(tree: Expression) -> tuple[Any, ...]:
+def _terms(tree: Any) -> tuple[Any, ...]:
     """Return the terms of a sum: ``a + b + c`` is one sum, added from the left."""
     return tree.children if isinstance(tree, ex.Sum) else (tree,)
 

@@ -366,7 +366,7 @@ def _size_values(traced: Traced, given: Mapping[str, Any]) -> dict[str, int]:
     """Return the sizes of a call."""
     found: dict[str, int] = {}
     for one in traced.inputs:
-        value = eval(one.path, {}, dict(given))  # noqa: S307  (a path of ours)
+        value = eval(one.path, {}, {**given, **found})  # noqa: S307  (a path of ours)
         if isinstance(value, int) and not isinstance(value, bool):
             found[one.name] = value
     return found

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 
-class Refused(Exception):  # noqa: N818  (never shown by itself)
+class Refused(Exception):
     """A construct that a kernel cannot have: the statement around it stays Python.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from polygen.python.liveness import Liveness, liveness, rebound, stores, stores_
 from polygen.python.nodes import Assign, Break, Node, When, While
 from polygen.python.operators import operand_tree
 from polygen.python.refused import Refused, refused_construct
-from polygen.python.subscripts import subscripted
+from polygen.python.subscripts import ELLIPSIS, subscripted
 from polygen.python.values import (
     BOOL,
     ArrayCell,
@@ -40,11 +40,11 @@ from polygen.python.values import (
 )
 
 
-class Retrace(Exception):  # noqa: N818  (never shown)
+class Retrace(Exception):
     """The type of a variable was guessed wrong: the function is traced again."""
 
 
-class Returned(Exception):  # noqa: N818  (never shown)
+class Returned(Exception):
     """A ``return`` was reached, on every path."""
 
     def __init__(self, value: Value) -> None:
@@ -57,13 +57,11 @@ class Statements(Calls):
 
     Attributes:
         types: the types of variables that a former trace found, by statement and name.
-        depth: how many loops and conditions are open.
     """
 
     def __init__(self, types: dict[Any, tuple[np.dtype, bool]]) -> None:
         super().__init__()
         self.types = types
-        self.depth = 0
         self.live = Liveness()
         self.renewed: set[str] = set()
         self.array_cells: dict[Any, ArrayCell] = {}
@@ -81,35 +79,25 @@ class Statements(Calls):
         """
         outer, self.node = self.node, node
         try:
-            match node:
-                case ast.Assign():
-                    self._assign(node)
-                case ast.AnnAssign():
-                    if node.value is not None:
-                        self._give(node.target, self.value(node.value))
-                case ast.AugAssign():
-                    self._update(node)
-                case ast.For():
-                    self._for(node)
-                case ast.While():
-                    self._while(node)
-                case ast.If():
-                    self._if(node)
-                case ast.Expr():
-                    self._expression(node)
-                case ast.Break():
-                    self.emit(Break(node))
-                case ast.Return():
-                    self._return(node)
-                case ast.Pass():
-                    pass
-                case _:
-                    raise refused_construct(node)
+            rule = _RULES.get(type(node))
+            if rule is None:
+                raise refused_construct(node)
+            rule(self, node)
         except Refused as error:
             error.node = error.node or node
             raise
         finally:
             self.node = outer
+
+    def _break(self, node: ast.Break) -> None:
+        self.emit(Break(node))
+
+    def _pass(self, node: ast.Pass) -> None:
+        """Do nothing."""
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._give(node.target, self.value(node.value))
 
     # --- assignments
 
@@ -134,6 +122,9 @@ class Statements(Calls):
             self._unpack(target, value)
         elif isinstance(target, ast.Subscript):
             self._set(target, value)
+        elif isinstance(target, ast.Attribute) and target.attr in ("real", "imag"):
+            part = self.attribute(self.value(target.value), target.attr)
+            self.set_part(part, (ELLIPSIS,), value)
         else:
             raise Refused("something that is no name and no element is assigned to", node=target)
 
@@ -242,9 +233,13 @@ class Statements(Calls):
         """Check that a variable holds a value; if another type does, begin again."""
         own = Number(cell.dtype, cell.weak, ex.Variable(cell.name))
         is_first = cell.initial is not None and cell.initial.is_constant
-        own = cell.initial if is_first and cell.initial is not None and (
-            (cell.initial.dtype, cell.initial.weak) == (cell.dtype, cell.weak)
-        ) else own
+        own = (
+            cell.initial
+            if is_first
+            and cell.initial is not None
+            and ((cell.initial.dtype, cell.initial.weak) == (cell.dtype, cell.weak))
+            else own
+        )
         try:
             joined = joined_type(own, value)
         except Refused as error:
@@ -301,13 +296,22 @@ class Statements(Calls):
         if isinstance(found, Masked | View):
             return found
         element = found.tree  # a number: an element by itself
-        assert element is not None  # noqa: S101
+        assert element is not None
+        if array.part is not None:
+            assert isinstance(element, ex.Call)
+            (element,) = element.parameters
         place = tuple([_Fixed(i) for i in ex.index_of(element)])
-        return View(array.base, (), lambda _index: tuple([p.tree for p in place]), recipe=None)
+        return View(
+            array.base,
+            (),
+            lambda _index: tuple([p.tree for p in place]),
+            recipe=None,
+            part=array.part,
+        )
 
     def _set_masked(self, target: Masked, value: Value) -> None:
         view, mask = target.data, target.mask
-        assert isinstance(view, View)  # noqa: S101
+        assert isinstance(view, View)
         given: Value = value
         if isinstance(value, Masked):
             if not self.same_elements(value.mask, mask):
@@ -315,7 +319,7 @@ class Statements(Calls):
             given = value.data
         elif not isinstance(value, Number):
             raise Refused("an array is assigned to elements that a mask chooses", "use np.where")
-        assert isinstance(given, Number | Lazy | View)  # noqa: S101
+        assert isinstance(given, Number | Lazy | View)
         source, own, dtype = given, view, view.dtype
         if given.dtype.kind == "c" and dtype.kind != "c":
             raise Refused("a complex number is assigned to a real one")
@@ -340,6 +344,12 @@ class Statements(Calls):
                 self._update_part(current, sign, found)
             else:
                 self.bind(node.target.id, self.combined(sign, current, found))
+            return
+        if isinstance(node.target, ast.Attribute):
+            owner = self.attribute(self.value(node.target.value), node.target.attr)
+            if not isinstance(owner, View):
+                raise Refused("an attribute is assigned to")
+            self._update_part(owner, sign, self.value(node.value))
             return
         if not isinstance(node.target, ast.Subscript):
             raise Refused("something that is no name and no element is assigned to")
@@ -366,7 +376,7 @@ class Statements(Calls):
         if isinstance(part, Masked):
             self._set_masked(part, found)
         else:
-            assert not isinstance(found, Masked)  # noqa: S101
+            assert not isinstance(found, Masked)
             self.assign(part, found)
 
     def _check_own(self, view: View) -> None:
@@ -519,7 +529,7 @@ class Statements(Calls):
             self.names[name] = Unbound("it is the target of a loop")
         is_range = isinstance(node.target, ast.Name) and self.is_range(node.iter)
         if is_range and runs and not _has_break(node.body):
-            assert isinstance(node.target, ast.Name)  # noqa: S101
+            assert isinstance(node.target, ast.Name)
             if node.target.id in targets and node.target.id not in stores(node.body):
                 last = lower.plus(count.minus(1).times(step))
                 self.names[node.target.id] = affine_number(last)
@@ -630,9 +640,9 @@ class Statements(Calls):
                 is_set = not one.is_unset and not other.is_unset
                 given = one if other.is_unset else other
                 self.names[name] = given if is_set or name[0] == "?" else Unbound()
-            elif isinstance(one, ArrayCell) and isinstance(other, ArrayCell):
-                self.names[name] = one
-            elif one is other and one is not None and not isinstance(one, Pending):
+            elif (isinstance(one, ArrayCell) and isinstance(other, ArrayCell)) or (
+                one is other and one is not None and not isinstance(one, Pending)
+            ):
                 self.names[name] = one
             else:
                 self.names[name] = Unbound()
@@ -686,5 +696,18 @@ def _place(node: ast.expr) -> dict[str, Any]:
         "end_col_offset": node.end_col_offset,
     }
 
+
+_RULES: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
+    ast.Assign: Statements._assign,
+    ast.AnnAssign: Statements._annotated,
+    ast.AugAssign: Statements._update,
+    ast.For: Statements._for,
+    ast.While: Statements._while,
+    ast.If: Statements._if,
+    ast.Expr: Statements._expression,
+    ast.Break: Statements._break,
+    ast.Return: Statements._return,
+    ast.Pass: Statements._pass,
+}
 
 __all__ = ["Retrace", "Returned", "Statements", "liveness"]

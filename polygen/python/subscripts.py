@@ -90,6 +90,7 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
             lambda index: inner(place(index)),
             recipe=recipe,
             is_gather=array.is_gather or has_strip,
+            part=array.part,
         )
         return view if shape else element_number(view)
     lazy = Lazy(array.dtype, shape, lambda index: array.element(place(index)), array.is_costly)
@@ -126,7 +127,7 @@ def _masked(trace: Trace, array: Arrayed, mask: Arrayed) -> Masked:
 
 def _complete(array: Arrayed, keys: tuple[Any, ...]) -> list[Any]:
     """Return a subscript for each axis, and for each new one."""
-    used = sum(key != NEW_AXIS and key != ELLIPSIS for key in keys)
+    used = sum(key not in (NEW_AXIS, ELLIPSIS) for key in keys)
     missing = len(array.shape) - used
     if missing < 0:
         raise Refused(f"an array of {len(array.shape)} axes has {used} subscripts")
@@ -230,8 +231,8 @@ def _checked(trace: Trace, tree: Expression, dtype: np.dtype, extent: Affine) ->
 
 def _kept_inside(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
     inner = _wrapped(tree, dtype, extent)
-    least = ex.Min((inner, extent.minus(1).tree()))  # type: ignore[arg-type]
-    return ex.Max((0, least))  # type: ignore[arg-type]
+    least = ex.Min((inner, extent.minus(1).tree()))
+    return ex.Max((0, least))
 
 
 def _is_outside(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
@@ -245,7 +246,7 @@ def _wrapped(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
     if dtype.kind == "u":
         return tree
     from_end = ex.sum_of(tree, extent.tree())
-    return ex.If(ex.Comparison(tree, "<", 0), from_end, tree)  # type: ignore[arg-type]
+    return ex.If(ex.Comparison(tree, "<", 0), from_end, tree)
 
 
 # --- slices
@@ -271,7 +272,7 @@ def _sliced(trace: Trace, part: Slice, extent: Affine) -> _Axis:
 
 
 def _given(index: Index | None) -> Index:
-    assert index is not None  # noqa: S101
+    assert index is not None
     return index
 
 
@@ -298,7 +299,7 @@ def _not_negative(trace: Trace, distance: Affine, count: Affine) -> Affine:
     if trace.facts.is_always_negative(distance):
         return number(0)
     zero: Expression = 0
-    least = ex.Max((zero, count.tree()))  # type: ignore[arg-type]
+    least = ex.Max((zero, count.tree()))
     high = trace.facts.least(count.times(-1))
     return trace.integer(least, number(0), None if high is None else high.times(-1), "count")
 
@@ -314,7 +315,7 @@ def _clipped(
     form = bound.affine
     if form is None:
         form = trace.frozen(bound).affine
-        assert form is not None  # noqa: S101
+        assert form is not None
     facts = trace.facts
     if facts.is_always_negative(form):
         form = form.plus(extent)
@@ -337,7 +338,7 @@ def _clipped_by_data(
     tree: Any = form.tree()
     if extent is not None:
         tree = ex.If(ex.Comparison(tree, "<", 0), ex.sum_of(tree, extent.tree()), tree)
-    tree = ex.Max((low.tree(), ex.Min((tree, high.tree()))))  # type: ignore[arg-type]
+    tree = ex.Max((low.tree(), ex.Min((tree, high.tree()))))
     return trace.integer(tree, low, high, "end")
 
 
@@ -348,7 +349,7 @@ def _for_gather(
     trace: Trace, key: Number | Arrayed, extent: Affine | None
 ) -> Callable[[Expression], Index]:
     """Return what makes a place of an element of an array of subscripts, and check all of them."""
-    assert extent is not None  # noqa: S101
+    assert extent is not None
     if isinstance(key, Number):
         at = position(trace, key, extent)
         return lambda _tree: at
@@ -373,7 +374,9 @@ def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
         raise Refused("arrays of subscripts with a slice between them", "write the loop")
     common = trace.broadcast([pairs[at][0].shape for at in chosen])
     axes = {
-        at: _axis(trace, part, extent) for at, (part, extent) in enumerate(pairs) if at not in chosen
+        at: _axis(trace, part, extent)
+        for at, (part, extent) in enumerate(pairs)
+        if at not in chosen
     }
     wrap = {at: _for_gather(trace, pairs[at][0], pairs[at][1]) for at in chosen}
     first, rank = chosen[0], len(common)
@@ -393,6 +396,11 @@ def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
     if isinstance(array, View):
         inner = array.place
         return View(
-            array.base, shape, lambda index: inner(place(index)), recipe=None, is_gather=True
+            array.base,
+            shape,
+            lambda index: inner(place(index)),
+            recipe=None,
+            is_gather=True,
+            part=array.part,
         )
     return Lazy(array.dtype, shape, lambda index: array.element(place(index)), array.is_costly)

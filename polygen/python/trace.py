@@ -37,6 +37,8 @@ class Trace:
         nodes: what has been made.
         facts: sizes, ranges of loops, guards.
         node: the node of the user's tree that is being traced.
+        asked: conditions under which the expression at hand is evaluated.
+        depth: how many loops and branches are open.
     """
 
     def __init__(self) -> None:
@@ -49,6 +51,7 @@ class Trace:
         self._clock = 0
         self._written: dict[str, int] = {}
         self.asked: list[Expression] = []
+        self.depth = 0
 
     # --- names
 
@@ -222,6 +225,24 @@ class Trace:
         del tree, extent
         return False
 
+    def allocated(
+        self, dtype: np.dtype, shape: Sequence[Affine], like: str, *, zeros: bool
+    ) -> View:
+        """Return a new array: by the call, or by the kernel within loops."""
+        if self.depth == 0:
+            return self.made(dtype, shape, like, zeros=zeros)
+        base = self.storage(like, dtype, shape, "temporary")
+        return View(base, tuple(shape), lambda index: index, is_whole=True, recipe=None)
+
+    def copied(self, value: Arrayed) -> View:
+        """Return a copy in memory."""
+        if self.depth > 0:
+            return self.stored(value)
+        base = self.storage("copy", value.dtype, value.shape, "temporary")
+        view = whole(base)
+        self.assign(view, value)
+        return view
+
     # --- shapes
 
     def extents_agree(self, one: Affine, other: Affine) -> bool:
@@ -312,11 +333,12 @@ class Trace:
                 raise Refused(f"{_shown(given)} elements are assigned to {_shown(own)}")
         target.base.is_written = True
         if self._needs_copy(target, value):
-            assert not isinstance(value, Number)  # noqa: S101
+            assert not isinstance(value, Number)
             value = self.stored(value)
         with self.each(target.shape) as index:
             tree = self._assigned_element(target, value, index)
-            self.emit(Assign(target.element(index), tree, self.node))
+            tree = target.stored_value(tree, index)
+            self.emit(Assign(target.stored_element(index), tree, self.node))
 
     def _assigned_element(
         self, target: View, value: Number | Arrayed, index: Indices
@@ -341,7 +363,7 @@ class Trace:
         )
         # The loops of reductions that a look makes are none of the kernel's.
         kept = dict(self.nodes.reduced)
-        written = target.element(index)
+        written = target.stored_element(index)
         read = self._assigned_element(target, value, index)
         ranges = {
             name: (number(0), extent.minus(1))

@@ -1,6 +1,6 @@
 """Traces a block of a function for arguments of certain types: its nodes, inputs and results.
 
-    arguments -> names -> statements -> Traced
+arguments -> names -> statements -> Traced
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from polygen.python.affine import Affine, number
+from polygen.ir import expression as ex
+from polygen.python.affine import Affine, affine_text, number
 from polygen.python.block_structure import structured
 from polygen.python.function_source import FunctionSource
 from polygen.python.liveness import liveness
@@ -36,7 +37,6 @@ from polygen.python.values import (
     constant_number,
     whole,
 )
-from polygen.ir import expression as ex
 
 
 @dataclass
@@ -146,6 +146,7 @@ class _Tracer(Statements):
         self._given: set[str] = set()
         self.read_outside: dict[tuple[int, str], tuple[FunctionSource, str, Any]] = {}
         self.at_line = 0
+        self._products: dict[tuple[Affine, Affine], str] = {}
         self.outer = source.outer_values()
 
     # --- arguments
@@ -222,7 +223,10 @@ class _Tracer(Statements):
         if id(array) in self._by_identity:
             return self._by_identity[id(array)]
         shape = tuple(
-            [self._extent(extent, f"{path}.shape[{axis}]") for axis, extent in enumerate(array.shape)]
+            [
+                self._extent(extent, f"{path}.shape[{axis}]")
+                for axis, extent in enumerate(array.shape)
+            ]
         )
         base = Storage(self.name(like), array.dtype, shape, "input", source=path)
         self.nodes.storages[base.name] = base
@@ -274,6 +278,22 @@ class _Tracer(Statements):
         self.nodes.index_guards[storage.name, extent] = None
         return True
 
+    def product_of_sizes(self, one: Affine, other: Affine) -> Number | None:
+        known = self.facts.values
+        if not (one.symbols() | other.symbols()) <= set(known):
+            return None
+        pair = (one, other)
+        if pair not in self._products:
+            value = one.evaluate(known) * other.evaluate(known)
+            name = self.name("size")
+            while name in self._given:
+                name = self.name("size")
+            known[name] = value
+            self.nodes.parameters[name] = None
+            self.inputs.append(Input(name, f"{affine_text(one)}*{affine_text(other)}"))
+            self._products[pair] = name
+        return Number(INT64, True, None, Affine.of(self._products[pair]))
+
     def _check_index_guards(self) -> None:
         for name, _ in self.nodes.index_guards:
             if self.nodes.storages[name].is_written:
@@ -281,7 +301,7 @@ class _Tracer(Statements):
                 raise Retrace
 
     def from_outside(self, name: str) -> Any:
-        assert self.source is not None  # noqa: S101
+        assert self.source is not None
         value = self.outer[name]
         self.read_outside[id(self.source.function), name] = (self.source, name, value)
         return value
@@ -322,9 +342,9 @@ class _Tracer(Statements):
     def _number_result(self, value: Number, like: str) -> Result:
         if value.value is not UNKNOWN:
             return Result("constant", value=value.value)
-        if value.weak and value.affine is not None and value.cell is None:
-            if all(s in self.facts.values for s in value.affine.symbols()):
-                return Result("size", form=value.affine)
+        form = value.affine if value.weak and value.cell is None else None
+        if form is not None and form.symbols() <= set(self.facts.values):
+            return Result("size", form=form)
         base = self.storage(like, value.dtype, (), "made", is_written=True)
         self.emit(Assign(ex.Variable(base.name), value.element(), self.node))
         return Result("scalar", base.name, weak=value.weak)

@@ -1,11 +1,11 @@
 """Values of a function of Python while it is traced.
 
-    Number     a scalar: a constant, an affine form of sizes and loops, or a tree
-    Lazy       an array that is not in memory: what its elements are
-    View       part of an array in memory, in any order; can be assigned to
-    Masked     ``data[mask]``: elements where a mask holds
-    Several    a tuple or list
-    Constant   any other value of Python's: a module, a function, a type, None
+Number     a scalar: a constant, an affine form of sizes and loops, or a tree
+Lazy       an array that is not in memory: what its elements are
+View       part of an array in memory, in any order; can be assigned to
+Masked     ``data[mask]``: elements where a mask holds
+Several    a tuple or list
+Constant   any other value of Python's: a module, a function, a type, None
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polygen.python.affine import Affine, number
 from polygen.python.nodes import Storage
 from polygen.python.refused import Refused
 
-Index: TypeAlias = "Affine | ex.ExpressionNode"
+Index: TypeAlias = Affine | Expression
 Indices: TypeAlias = tuple[Index, ...]
 
 
@@ -72,10 +72,10 @@ class Number:
     def element(self, _index: Indices = ()) -> Expression:
         """Return the tree of its value."""
         if self.is_constant:
-            return literal(self.value, self.dtype, weak=self.weak)
+            return literal(self.value, self.dtype)
         if self.tree is not None:
             return self.tree
-        assert self.affine is not None  # noqa: S101
+        assert self.affine is not None
         return self.affine.tree("int64")
 
 
@@ -108,6 +108,7 @@ class View:
         is_whole: whether it is the array itself.
         recipe: how Python makes it of the array: subscripts, `T`, one after the other; None if
             nothing does.
+        part: ``real`` or ``imag`` of complex elements; None for all of them.
         is_gather: whether arrays of integers choose the elements: NumPy copies these.
     """
 
@@ -117,18 +118,36 @@ class View:
     is_whole: bool = False
     recipe: tuple[Any, ...] | None = ()
     is_gather: bool = False
+    part: str | None = None
     weak: bool = False
     is_costly: bool = False
 
     @property
     def dtype(self) -> np.dtype:
         """The type of the elements."""
+        if self.part is not None:
+            return np.dtype("float32" if self.base.dtype.itemsize == 8 else "float64")
         return self.base.dtype
 
     def element(self, index: Indices) -> Expression:
         """Return the tree of an element."""
+        found = self.stored_element(index)
+        return found if self.part is None else ex.Call(ex.Variable(self.part), (found,))
+
+    def stored_element(self, index: Indices) -> Expression:
+        """Return the element of the array in memory, of which this may be a part."""
         subscripts = tuple([index_tree(i) for i in self.place(index)])
         return ex.element(ex.Variable(self.base.name), subscripts)
+
+    def stored_value(self, value: Expression, index: Indices) -> Expression:
+        """Return what is stored where an element becomes `value`."""
+        if self.part is None:
+            return value
+        other = "imag" if self.part == "real" else "real"
+        kept: Expression = ex.Call(ex.Variable(other), (self.stored_element(index),))
+        real, imaginary = (value, kept) if self.part == "real" else (kept, value)
+        unit = ex.converted(self.base.dtype.name, 1j)
+        return ex.sum_of(ex.converted(self.base.dtype.name, real), ex.product_of(imaginary, unit))
 
 
 @dataclass(frozen=True)
@@ -230,7 +249,7 @@ def index_times(index: Index, factor: int) -> Index:
     return index if factor == 1 else ex.product_of(factor, index)
 
 
-def literal(value: Any, dtype: np.dtype, *, weak: bool) -> Expression:
+def literal(value: Any, dtype: np.dtype) -> Expression:
     """Return a constant as a tree, of the type that it is computed with."""
     if dtype.kind == "b":
         return ex.converted("bool", 1 if value else 0)
@@ -299,6 +318,6 @@ def converted_tree(tree: Expression, source: np.dtype, target: np.dtype) -> Expr
         if source == target:
             return tree
     if target.kind == "b":
-        zero = literal(0, source, weak=False)
+        zero = literal(0, source)
         return ex.Comparison(tree, "!=", zero)
     return ex.converted(target.name, tree)

@@ -1,9 +1,9 @@
 """Gives loops around several sums to threads, before threads share the sums themselves.
 
-    for i                      # parallel: threads share it, and each adds up by itself
-        s = sum(j, ...)
-        m = max(j, ...)
-        out[i] = s/m
+for i                      # parallel: threads share it, and each adds up by itself
+    s = sum(j, ...)
+    m = max(j, ...)
+    out[i] = s/m
 """
 
 from __future__ import annotations
