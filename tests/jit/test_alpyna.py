@@ -161,6 +161,7 @@ CASES: dict[Callable[..., Any], tuple[Any, ...]] = {
 }
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
 def test_against_python(function: Callable[..., Any]) -> None:
     plain, own = copy.deepcopy(CASES[function]), copy.deepcopy(CASES[function])
