@@ -83,6 +83,11 @@ def sparse(starts: Any, columns: Any, values: Any, x: Any, y: Any, n: int) -> No
             y[i] += values[j] * x[columns[j]]
 
 
+def histogram_without_a_word(x: Any, h: Any, n: int) -> None:
+    for i in prange(n):
+        h[x[i]] += 1
+
+
 def grouped(x: Any, labels: Any, sums: Any, m: int, n: int) -> None:
     # pragma parallel for
     for i in range(m):
@@ -141,6 +146,9 @@ def test_where_data_decides() -> None:
     assert "parallel for: proved" in text
     text = checked(scattered, RNG.permutation(300), np.zeros(300, int), 300)
     assert "prange: believed: data decides which elements of 'h' are touched" in text
+    bins = RNG.integers(0, 7, 100_000)  # enough for several threads
+    text = checked(histogram_without_a_word, bins, np.zeros(7, int), 100_000)
+    assert "prange: proved" in text
     labels = RNG.integers(0, 4, 20)
     checked(grouped, X[:140].reshape(20, 7), labels, np.zeros((4, 7)), 20, 7)
     starts = np.array([0, 3, 3, 7, 9])
