@@ -346,3 +346,48 @@ def product(a, x, y, m, n):
     with pytest.raises(error, match=said) as caught:
         pg.jit(scope["product"], source=text)(np.ones((12, 12)), np.ones(12), np.ones(12), 12, 12)
     assert "^" in str(caught.value)
+
+
+def element_wise(x: Any, total: Any, n: int) -> None:
+    for i in prange(n):
+        total[:] += x[i]
+
+
+def conditional(x: Any, n: int) -> tuple[float, int]:
+    s, count = 10.0, 3  # initial values count once
+    for i in prange(n):
+        if x[i] > 0.5:
+            s += x[i]
+            count += 1
+    return s, count
+
+
+def halves(x: Any, n: int) -> None:
+    for i in prange(n):
+        x[i, 1:] = x[i, :-1] + 1
+
+
+def from_the_end(x: Any, y: Any, n: int) -> None:
+    for i in prange(n):
+        y[i] = x[i - 1]
+
+
+def twice(x: Any, y: Any, n: int) -> None:
+    for i in range(1, n):
+        y[i] = x[i - 1] + 1
+
+
+def test_what_others_get_wrong_in_silence() -> None:
+    checked(element_wise, X[:60].reshape(20, 3), np.zeros(3), 20)
+    checked(conditional, X, 300)
+    checked(halves, X[:200].reshape(20, 10), 20)
+    checked(from_the_end, X, np.zeros(300), 300)
+    plain, own = X.copy(), X.copy()
+    twice(plain, plain, 300)
+    compiled = pg.jit(twice)
+    compiled(X.copy(), np.zeros(300), 300)  # the variant for two arrays is there already
+    compiled(own, own, 300)
+    np.testing.assert_array_equal(own, plain)
+    twice(plain[:-1], plain[1:], 299)
+    compiled(own[:-1], own[1:], 299)
+    np.testing.assert_array_equal(own, plain)
