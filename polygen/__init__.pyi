@@ -99,6 +99,7 @@ from polygen.ir.library_call import LibraryCall as LibraryCall
 from polygen.jitting.analyse import Analysis as Analysis
 from polygen.jitting.analyse import analyse as analyse
 from polygen.jitting.jit import jit as jit
+from polygen.jitting.plain_runs import debug as debug
 from polygen.language.builder.builder import Builder as Builder
 from polygen.language.copy_kernel import make_copy_kernel as make_copy_kernel
 from polygen.language.einsum import make_einsum as make_einsum
@@ -390,6 +391,7 @@ __all__ = [
     "concatenate_arrays",
     "default_target",
     "dependences",
+    "debug",
     "diff",
     "diff_kernel",
     "distribute_loop",

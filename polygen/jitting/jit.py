@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import types
 from collections.abc import Callable, Mapping
@@ -11,7 +12,9 @@ from typing import Any
 from polygen.errors import NoSource
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
+from polygen.jitting.comparison import compare_statements
 from polygen.jitting.explanations import explained
+from polygen.jitting.plain_runs import PLAIN
 from polygen.python.function_source import read_function
 from polygen.python.program import KernelRegion, Program, ProgramOptions, Step
 from polygen.runtime.executor import Executor
@@ -34,6 +37,8 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
+        if PLAIN.get():
+            return self._function(*args, **kwargs)
         program = self._program or self._made()
         if kwargs or len(args) != len(self._names):
             names = self._bound(args, kwargs)
@@ -45,7 +50,8 @@ class CompiledFunction:
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        return _remade, (self._function, self._options)
+        """Find a function by its name, which stands for what `jit` returned."""
+        return _found_again, (self._function.__module__, self._function.__qualname__)
 
     def _bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
         bound = self._signature.bind(*args, **kwargs)
@@ -75,14 +81,26 @@ class CompiledFunction:
         steps = program.prepared(self._bound(args, kwargs))
         return [step.kernel for step in steps if isinstance(step, KernelRegion)]
 
+    def compare(self, *args: Any, **kwargs: Any) -> None:
+        """Run each statement as a kernel and as Python, on copies of the arguments.
+
+        Parameters:
+            args: the arguments of the call.
+            kwargs: those by name.
+
+        Raises:
+            ResultsDiffer: for the first statement, and the first element, that differ.
+        """
+        compare_statements(self._program or self._made(), self._bound(args, kwargs))
+
     def explain(self) -> str:
         """Return what became of the statements, call by call: kernels, and what stayed Python."""
         steps: dict[int, list[Step]] = {} if self._program is None else self._program.steps
         return explained(self._function.__name__, steps)
 
 
-def _remade(function: Callable[..., Any], options: dict[str, Any]) -> CompiledFunction:
-    return CompiledFunction(function, options)
+def _found_again(module: str, name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
 
 
 def _scheduled(kernel: Kernel, sizes: Mapping[str, int]) -> Kernel:

@@ -17,9 +17,9 @@ from polygen.python.annotated_calls import ROWS
 from polygen.python.annotations import loop_range, prange
 from polygen.python.expressions import _SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
-from polygen.python.more_numpy_names import METHODS, TABLE, matrix_product
+from polygen.python.more_numpy_names import METHODS, OWN_METHODS, TABLE, matrix_product
 from polygen.python.nodes import Storage
-from polygen.python.numpy_names import OWN_METHODS, array_of
+from polygen.python.numpy_names import array_of
 from polygen.python.refused import Refused
 from polygen.python.source_annotations import called_function
 from polygen.python.subscripts import subscripted

@@ -96,6 +96,11 @@ class CallWriter:
         arrays: list[tuple[str, Any]] = []
         for name, value in self._given.items():
             self._check(name, value, checks, arrays)
+        checks += [
+            f"{one.source}.flags.c_contiguous is {one.is_contiguous}"
+            for one in self._traced.nodes.storages.values()
+            if one.layout_matters
+        ]
         for at, (path, value) in enumerate(arrays):
             for other, known in arrays[:at]:
                 checks.append(f"{path} is {'' if value is known else 'not '}{other}")
@@ -212,6 +217,9 @@ class CallWriter:
             return f"{text}.{step[1]}"
         if step and step[0] == "flip":
             return f"_pg_flip({text}, {step[1]})"
+        if step and step[0] == "reshape":
+            shape = ", ".join(map(affine_text, step[1]))
+            return f"{text}.reshape(({shape}{',' * (len(step[1]) == 1)}))"
         if step and step[0] == "expand":
             return f"_pg_expand_dims({text}, {step[1]})"
         return f"{text}[{', '.join(map(_subscript_text, step))},]"

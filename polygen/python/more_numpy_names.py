@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from polygen.python import joining_names, numpy_names, product_names, statistics_names
+from polygen.python import (
+    joining_names,
+    numpy_names,
+    product_names,
+    reshaping_names,
+    statistics_names,
+)
 from polygen.python.product_names import matrix_product
 from polygen.python.values import Value
 
@@ -14,6 +20,15 @@ TABLE: dict[Any, Callable[..., Value]] = {
     **statistics_names.ROWS,
     **joining_names.ROWS,
     **product_names.ROWS,
+    **reshaping_names.ROWS,
 }
-METHODS: dict[str, Any] = {**numpy_names.METHODS, **statistics_names.METHODS}
-__all__ = ["METHODS", "TABLE", "matrix_product"]
+METHODS: dict[str, Any] = {
+    **numpy_names.METHODS,
+    **statistics_names.METHODS,
+    **reshaping_names.METHODS,
+}
+OWN_METHODS: dict[str, Callable[..., Value]] = {
+    **numpy_names.OWN_METHODS,
+    **reshaping_names.OWN_METHODS,
+}
+__all__ = ["METHODS", "OWN_METHODS", "TABLE", "matrix_product"]

@@ -117,6 +117,8 @@ class Storage:
         zeros: whether a made one begins with zeros.
         source: the name of the user's variable that it is the value of, for an input.
         is_written: whether the kernel writes it.
+        is_contiguous: whether an input's elements follow each other in memory, as C has them.
+        layout_matters: whether that has to be so in all calls of this variant.
     """
 
     name: str
@@ -126,6 +128,8 @@ class Storage:
     zeros: bool = False
     source: str = ""
     is_written: bool = False
+    is_contiguous: bool = True
+    layout_matters: bool = False
 
 
 @dataclass

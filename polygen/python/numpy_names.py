@@ -74,7 +74,9 @@ _OPERATORS = {
 
 def _absolute(trees: Sequence[Any], dtype: np.dtype) -> Expression:
     if dtype.kind in "ub":
-        return trees[0]
+        (same,) = trees
+        found: Expression = same
+        return found
     return ex.Call(ex.Variable("abs"), tuple(trees))
 
 

@@ -6,6 +6,7 @@ Program.run(names)   ->  for each block, the variant whose checks hold: a kernel
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,6 +99,7 @@ class HostStatements:
         where: the place of what no kernel has.
         run: runs them on values of names.
         end: the number of the statement behind it.
+        claims: what is said of pragmas about them: nothing is made of these.
     """
 
     lines: tuple[int, int]
@@ -107,6 +109,7 @@ class HostStatements:
     run: Callable[[Mapping[str, Any]], tuple[bool, Any]]
     end: int
     is_trivial: bool = False
+    claims: tuple[str, ...] = ()
 
 
 Step = KernelRegion | HostStatements
@@ -167,6 +170,17 @@ class Program:
                 names = step.run(names)[1]
         return found
 
+    def single(self, at: int, names: dict[str, Any]) -> Step:
+        """Return what one statement becomes by itself, for values of names."""
+        try:
+            return self._region(at, at + 1, names)
+        except (_NoLoops, Refused, UserError):
+            return self._host(at, at + 1, names, "", "", None, is_trivial=True)
+
+    def run_region(self, step: KernelRegion, names: dict[str, Any]) -> Any:
+        """Run a kernel on values of names: what it returns, or the names that it assigns."""
+        return step.call(*[names[name] for name in step.given])
+
     def _step(self, at: int, names: dict[str, Any]) -> tuple[Step, Any]:
         for step in self.steps.get(at, ()):
             found = self._tried(step, names)
@@ -208,7 +222,8 @@ class Program:
     # --- compiling
 
     def _compiled(self, at: int, names: dict[str, Any]) -> Step:
-        step = self._new_step(at, names)
+        with _COMPILING:
+            step = self._new_step(at, names)
         if isinstance(step, HostStatements) and self.options.strict and not step.is_trivial:
             raise NotCompiled(
                 f"{step.why}, in '{self.source.tree.name}', which strict=True compiles as a whole",
@@ -317,7 +332,25 @@ class Program:
 
         del names
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
-        return HostStatements(lines, why, remedy, where, run, end, is_trivial)
+        return HostStatements(
+            lines, why, remedy, where, run, end, is_trivial, self._not_looked_at(lines)
+        )
+
+    def _not_looked_at(self, lines: tuple[int, int]) -> tuple[str, ...]:
+        """Return what is said of pragmas about statements that stay Python."""
+        first, last = lines
+        return tuple(
+            [
+                f"line {pragma.where.line}: a pragma about Python: nothing is made of it"
+                for (line, _), pragmas in self._said.items()
+                if first <= line <= last
+                for pragma in pragmas
+            ]
+        )
+
+
+# isl is not made for two threads at once.
+_COMPILING = threading.RLock()
 
 
 class _NoLoops(Exception):

@@ -110,8 +110,9 @@ class Statements(Calls):
 
     def _assign(self, node: ast.Assign) -> None:
         found = self.value(node.value)
-        if len(node.targets) > 1 and isinstance(found, Lazy):
-            found = self.stored(found)
+        if len(node.targets) > 1:
+            if isinstance(found, Lazy) or (isinstance(found, View) and found.is_gather):
+                found = self.stored(found)
         for target in node.targets:
             self._give(target, found)
 

@@ -181,7 +181,8 @@ def _check_strips(parts: list[Any]) -> bool:
 
 def _strip(trace: Trace, part: Strip, extent: Affine) -> _Axis:
     facts = trace.facts
-    if not (facts.is_never_negative(part.first) and facts.is_never_negative(extent.minus(part.end))):
+    is_inside = facts.is_never_negative(extent.minus(part.end))
+    if not (facts.is_never_negative(part.first) and is_inside):
         raise Refused("what pg.vidx gives may be outside of the array", "pass bound=")
     recipe = (part.first, part.first.plus(part.count), 1)
     return _Axis(part.count, lambda index: index_sum(_given(index), part.first), recipe)

@@ -229,6 +229,7 @@ class _Tracer(Statements):
             ]
         )
         base = Storage(self.name(like), array.dtype, shape, "input", source=path)
+        base.is_contiguous = array.flags.c_contiguous
         self.nodes.storages[base.name] = base
         self.inputs.append(Input(base.name, path))
         self._by_identity[id(array)] = whole(base)

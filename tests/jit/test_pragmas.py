@@ -391,3 +391,17 @@ def test_what_others_get_wrong_in_silence() -> None:
     twice(plain[:-1], plain[1:], 299)
     compiled(own[:-1], own[1:], 299)
     np.testing.assert_array_equal(own, plain)
+
+
+def stays_python(x: Any, n: int) -> list[float]:
+    found = []
+    #pragma parallel for
+    for i in range(n):
+        found.append(f"{x[i]}")
+    return found
+
+
+def test_a_pragma_about_python_is_listed() -> None:
+    compiled = pg.jit(stays_python)
+    assert compiled(X[:3], 3) == stays_python(X[:3], 3)
+    assert "a pragma about Python: nothing is made of it" in compiled.explain()

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from tests.jit.agreement import check, outcome
+import numpy as np
+import pytest
+
+import polygen as pg
+from tests.jit.agreement import Outcome, check, outcome
 from tests.jit.programs import PROGRAMS
+from tests.jit.programs.program import Program
+from tests.jit.random_functions.check import in_python
+from tests.jit.together import outcomes
+
+KINDS = sorted({program.name.partition(".")[0] for program in PROGRAMS})
 
 
 def test_there_are_many_of_each_kind() -> None:
@@ -33,3 +42,48 @@ def test_programs_do_something() -> None:
             for old, new in zip(before, after.arguments, strict=True)
         )
         assert (after.result is not None or changed) == (program.name not in idle), program.name
+
+
+def of_kind(kind: str) -> list[Program]:
+    return [program for program in PROGRAMS if program.name.startswith(f"{kind}.")]
+
+
+def compare(programs: Sequence[Program], patch: pytest.MonkeyPatch, *places: int) -> None:
+    """Compare programs with plain Python at some of their sizes, from the last one on if first."""
+    jitted = [pg.jit(program.function, target="c") for program in programs]
+    for place in places:
+        able = [k for k, program in enumerate(programs) if place < len(program.sizes)]
+        arguments = {k: programs[k].arguments(programs[k].sizes[place]) for k in able}
+        found = outcomes([(jitted[k], arguments[k]) for k in able], patch)
+        for k, left in zip(able, found, strict=True):
+            program = programs[k]
+            what = f"{program.name}, size {program.sizes[place]}"
+            if not isinstance(left, Outcome):
+                raise AssertionError(what) from left
+            try:
+                check(left, outcome(program.function, arguments[k]), program.roundings)
+            except AssertionError as error:
+                raise AssertionError(f"{what}: {error}") from error
+        if place == -1:
+            check_in_kernels(programs, jitted)
+
+
+def check_in_kernels(programs: Sequence[Program], jitted: Sequence[object]) -> None:
+    """Check that `explain` lists what is expected to stay Python, and nothing else."""
+    for program, function in zip(programs, jitted, strict=True):
+        left = in_python(function)
+        missing = [why for why in program.stays_python if not any(why in line for line in left)]
+        more = [line for line in left if not any(why in line for why in program.stays_python)]
+        assert (missing, more) == ([], []), program.name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_on_c(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each program at its largest size is in kernels, and right."""
+    compare(of_kind(kind), monkeypatch, -1)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_sizes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(of_kind(kind), monkeypatch, 0, 1, 2, 3)

@@ -21,7 +21,8 @@ class Program:
         sizes: those for which NumPy has a result.
         roundings: by how many units in the last place of the largest element a result of floating
             point may differ.
-        stays_python: the lines of which a piece stays a statement of Python's, as library calls do.
+        stays_python: pieces of the lines that say why statements stay Python's, as `explain` has
+            them at the largest size; none, if all that is repeated is in kernels.
     """
 
     function: Callable[..., Any]

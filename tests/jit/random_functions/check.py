@@ -47,7 +47,9 @@ class Failure:
     def __str__(self) -> str:
         where = "" if isinstance(self.error, DiffersError) else f"\n{_place(self.error)}"
         what = f"{type(self.error).__name__}: {self.error}"
-        return f"seed {self.function.seed}, n, m = {self.sizes}: {what}{where}\n{self.function.text}"
+        return (
+            f"seed {self.function.seed}, n, m = {self.sizes}: {what}{where}\n{self.function.text}"
+        )
 
 
 def _place(error: Exception) -> str:
@@ -167,7 +169,9 @@ def main() -> None:
             reasons[why] = reasons.get(why, 0) + 1
     for why, times in sorted(reasons.items(), key=lambda item: -item[1]):
         print(f"{times:5} {why}")
-    print(f"{len(functions)} functions, {found.calls} calls: {len(found.failures)} failed;", end=" ")
+    print(
+        f"{len(functions)} functions, {found.calls} calls: {len(found.failures)} failed;", end=" "
+    )
     print(f"{len(found.in_python)} partly Python; {time.process_time() - start:.0f} s")
 
 
