@@ -393,9 +393,9 @@ def test_what_others_get_wrong_in_silence() -> None:
     np.testing.assert_array_equal(own, plain)
 
 
-def stays_python(x: Any, n: int) -> list[float]:
+def stays_python(x: Any, n: int) -> list[str]:
     found = []
-    #pragma parallel for
+    # pragma parallel for
     for i in range(n):
         found.append(f"{x[i]}")
     return found
