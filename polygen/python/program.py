@@ -99,6 +99,7 @@ class HostStatements:
         where: the place of what no kernel has.
         run: runs them on values of names.
         end: the number of the statement behind it.
+        claims: what is said of pragmas about them: nothing is made of these.
     """
 
     lines: tuple[int, int]
@@ -108,6 +109,7 @@ class HostStatements:
     run: Callable[[Mapping[str, Any]], tuple[bool, Any]]
     end: int
     is_trivial: bool = False
+    claims: tuple[str, ...] = ()
 
 
 Step = KernelRegion | HostStatements
@@ -330,7 +332,21 @@ class Program:
 
         del names
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
-        return HostStatements(lines, why, remedy, where, run, end, is_trivial)
+        return HostStatements(
+            lines, why, remedy, where, run, end, is_trivial, self._not_looked_at(lines)
+        )
+
+    def _not_looked_at(self, lines: tuple[int, int]) -> tuple[str, ...]:
+        """Return what is said of pragmas about statements that stay Python."""
+        first, last = lines
+        return tuple(
+            [
+                f"line {pragma.where.line}: a pragma about Python: nothing is made of it"
+                for (line, _), pragmas in self._said.items()
+                if first <= line <= last
+                for pragma in pragmas
+            ]
+        )
 
 
 # isl is not made for two threads at once.
