@@ -114,6 +114,20 @@ class Affine:
                 made = made.plus(Affine(((atom, factor),)))
         return made
 
+    def without_quotients(self) -> Affine:
+        """Return a form without quotients that is at most as large, where factors allow that.
+
+        ``-4*(f // 2)`` is at least ``-2*f``, and ``4*(f // 2)`` at least ``2*(f - 1)``.
+        """
+        made = Affine((), self.constant)
+        for atom, factor in self.terms:
+            if isinstance(atom, Floor) and factor % atom.divisor == 0:
+                inner = atom.form if factor < 0 else atom.form.minus(atom.divisor - 1)
+                made = made.plus(inner.times(factor // atom.divisor).without_quotients())
+            else:
+                made = made.plus(Affine(((atom, factor),)))
+        return made
+
     def substituted(self, values: Mapping[str, Affine]) -> Affine:
         """Return the form with symbols replaced."""
         made = Affine((), self.constant)

@@ -56,3 +56,11 @@ def test_substituted() -> None:
     n, m = Affine.of("n"), Affine.of("m")
     form = n.plus(m).floor(2).plus(n)
     assert form.substituted({"n": number(4), "m": n}) == n.plus(4).floor(2).plus(4)
+
+
+def test_a_form_without_quotients_is_at_most_as_large() -> None:
+    rng = random.Random(2)
+    for _ in range(200):
+        form = random_form(rng).times(rng.choice([-6, -2, 4, 12]))
+        values = {name: rng.randint(-20, 20) for name in NAMES}
+        assert form.without_quotients().evaluate(values) <= form.evaluate(values)
