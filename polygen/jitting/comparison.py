@@ -38,9 +38,7 @@ def compare_statements(program: Program, names: dict[str, Any]) -> None:
         names = meant
 
 
-def _compare(
-    program: Program, at: int, meant: Mapping[str, Any], got: Mapping[str, Any]
-) -> None:
+def _compare(program: Program, at: int, meant: Mapping[str, Any], got: Mapping[str, Any]) -> None:
     for name, value in meant.items():
         if name not in got:
             continue

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from polygen.analysis.order.instance_order import order_of
+from polygen.analysis.typing.functions import conversion_type
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
@@ -84,7 +85,9 @@ def _only_writer(kernel: Kernel, name: str) -> Assignment | None:
 def _is_cheap(writer: Assignment) -> bool:
     """Tell whether a value takes no more than a few operations."""
     nodes = list(walk.subexpressions(writer.expression))
-    return len(nodes) <= _FEW_NODES and not any(isinstance(n, ex.Call) for n in nodes)
+    calls = [node for node in nodes if isinstance(node, ex.Call)]
+    is_plain = all(conversion_type(ex.name_of(call.function)) for call in calls)
+    return len(nodes) <= _FEW_NODES and is_plain
 
 
 _FEW_NODES = 24
