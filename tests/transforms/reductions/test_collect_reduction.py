@@ -239,7 +239,7 @@ def test_a_loop_on_an_axis_is_none() -> None:
 
 def test_a_type_that_follows_from_what_is_written() -> None:
     text = "<> t = 0.5  {id=start}\nt = t + 1.0  {id=add, inames=i, if=x[i] > 1}\ny[0] = t"
-    knl = pg.make_kernel(LINE, text, seq_dependencies=True, target="c")
+    knl = made(LINE, text, {"x, y": "float64"}, seq_dependencies=True)
     assert knl.variables["t"].dtype is None
     knl = pg.collect_reduction(knl, "add", "i")
     y, x = np.zeros(1), np.array([0.5, 2.0, 3.0])
