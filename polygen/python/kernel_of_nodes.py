@@ -75,7 +75,8 @@ class _Maker:
 
     def _block(self, body: list[Node]) -> None:
         for node in body:
-            self._node(node)
+            if not _is_empty(node):
+                self._node(node)
 
     def _node(self, node: Node) -> None:
         match node:
@@ -153,6 +154,13 @@ class _Maker:
 
     def _at(self, node: ast.AST | None) -> SourceLocation | None:
         return None if node is None else self._source.place(node)
+
+
+def _is_empty(node: Node) -> bool:
+    """Tell whether nothing is executed in a loop or a branch."""
+    if isinstance(node, When):
+        return all(map(_is_empty, (*node.body, *node.otherwise)))
+    return isinstance(node, For) and all(map(_is_empty, node.body))
 
 
 def _declaration(storage: Storage) -> GlobalArg | TemporaryVariable:

@@ -8,6 +8,7 @@ touched lies side by side.  The others are ordered by how far apart they walk.
 
 from __future__ import annotations
 
+from polygen.analysis.access.domains import surrounding_inames
 from polygen.ir.kernel import Kernel
 from polygen.schedules.nests import Extents, Nest, all_nests, nests_of
 from polygen.schedules.plan import Plan
@@ -50,11 +51,21 @@ def _turn(plan: Plan, nest: Nest) -> None:
     busiest = max(nest.instructions, key=lambda insn: len(shared_uses(kernel.expanded, [insn.id])))
     runs = along_memory(kernel, busiest.id, nest.loops)
     order = [iname for run in runs for iname in run if iname != inner]
+    if not _can_nest(kernel, (*order, inner)):
+        return
     plan.take(
         nest.ids,
         f"'{inner}' inside",
         f"it touches {costs[inner]:.2g} lines of memory an iteration, '{written}' {before:.2g}",
         lambda knl: prioritize_loops(knl, (*order, inner)),
+    )
+
+
+def _can_nest(kernel: Kernel, loops: tuple[str, ...]) -> bool:
+    """Tell whether no loop's bounds depend on a loop further inside."""
+    return all(
+        surrounding_inames(kernel, iname).isdisjoint(loops[at + 1 :])
+        for at, iname in enumerate(loops)
     )
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
+import pytest
 
+import polygen
 from tests.jit.agreement import check, outcome
+from tests.jit.random_functions.check import SIZES, checked
 from tests.jit.random_functions.maker import Function, compiled, expected, make
 from tests.jit.random_functions.shrinking import shrunk
 
@@ -71,3 +78,35 @@ def test_failures_shrink_to_a_few_lines() -> None:
     short = shrunk(long, fails)
     assert fails(short)
     assert short.text.count("\n") <= 4
+
+
+BATCH, BATCHES = 50, 10
+# Functions that stay Python in part, at most so many of a hundred.
+IN_PYTHON = 12
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_on_c(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of one batch in five are scheduled, and all sizes come up."""
+    functions = [make(seed) for seed in range(BATCH * batch, BATCH * (batch + 1))]
+    sizes = SIZES[:1] if batch % 2 else SIZES[1 + batch // 2 % 3 :][:1]
+    found = checked(functions, monkeypatch, sizes, scheduled=batch % 5 == 0)
+    assert not found.failures, str(found.failures[0])
+    assert found.calls > 0.6 * BATCH
+    assert len(found.in_python) <= IN_PYTHON * BATCH / 100
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("first", range(1000, 21000, 500))
+def test_many_more(first: int) -> None:
+    """Twenty thousand functions, scheduled; `build/random_functions.log` has a line a batch."""
+    root = Path(polygen.__file__).resolve().parent.parent
+    command = [sys.executable, "-m", "tests.jit.random_functions.check", str(first), "500"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    log = root / "build" / "random_functions.log"
+    log.parent.mkdir(exist_ok=True)
+    last = (done.stdout.strip().splitlines() or [""])[-1]
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} {first}: {last}\n")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert ": 0 failed;" in last, done.stdout[-5000:]

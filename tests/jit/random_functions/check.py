@@ -87,8 +87,19 @@ def checked(
     functions: Sequence[Function],
     patch: pytest.MonkeyPatch,
     sizes: Sequence[tuple[int, int]] = SIZES[:2],
+    *,
+    scheduled: bool = True,
 ) -> Found:
-    """Call functions under `pg.jit` for each of some sizes, and compare."""
+    """Call functions under `pg.jit` for each of some sizes, and compare.
+
+    Parameters:
+        functions: of different seeds.
+        patch: a pytest's.
+        sizes: what `n` and `m` are.
+        scheduled: whether kernels are scheduled, which takes most of the time, as users have them.
+    """
+    if not scheduled:
+        patch.setattr("polygen.jitting.jit._scheduled", None)
     found = Found([], 0, {})
     jitted = {f.seed: pg.jit(as_users_have_it(f), target="c") for f in functions}
     for n, m in sizes:
@@ -146,7 +157,7 @@ def smallest(failure: Failure, patch: pytest.MonkeyPatch, most: int = 300) -> Fa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("--shrink", action="store_true")
