@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from polygen.schedules.accumulations import accumulations_collected
 from polygen.schedules.cache_tiles import rows_in_tiles
+from polygen.schedules.chain_tiles import chains_in_tiles
 from polygen.schedules.contracted_arrays import arrays_contracted
 from polygen.schedules.dead_stores import dead_stores_dropped
 from polygen.schedules.distributed_loops import loops_distributed
@@ -43,4 +44,5 @@ STAGES: tuple[Stage, ...] = (
     scans_in_parts,  # long scans, if there are threads for their parts
     on_threads,  # the outermost parallel loop of each nest, if it has work for threads
     in_waves,  # nests without a parallel loop: tiles, those of a wave at once
+    chains_in_tiles,  # what waits in rows and in columns: small tiles, of which rows overlap
 )

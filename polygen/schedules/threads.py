@@ -10,7 +10,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag
+from polygen.ir.tags import GroupTag, is_on_axis
 from polygen.schedules.nests import Extents, Nest, is_on_axes, nests_of, weight_of
 from polygen.schedules.plan import Plan
 from polygen.schedules.scans import scanned
@@ -40,6 +40,10 @@ def on_threads(plan: Plan) -> None:
 
 def share_loops(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
     """Let threads share loops, in one step; tell whether that is legal."""
+    if (why := _why_repeated(plan, found)) is not None:
+        shown = ", ".join(repr(iname) for iname, _ in found)
+        plan.leave([n for _, nest in found for n in nest.ids], f"threads along {shown}", why)
+        return False
     if not _kept(plan, [iname for iname, _ in found]):
         return False
     tags = {iname: _AXIS for iname, _ in found}
@@ -55,6 +59,35 @@ def share_loops(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
 def chosen_for_threads(plan: Plan, nest: Nest, extents: Extents) -> str | None:
     """Return the loop of an outermost nest that threads share best, if there is one."""
     return _chosen(plan, nest, extents, ())
+
+
+def _why_repeated(plan: Plan, found: Sequence[tuple[str, Nest]]) -> str | None:
+    """Return why threads do more than one alone would; None if they do not.
+
+    Reductions beside a loop that threads share, in loops that stay serial, are computed in each of
+    its iterations.
+    """
+    plain, extents = plan.kernel.expanded, Extents(plan.kernel, plan.request.sizes)
+    shared = {iname for iname, _ in found}
+    shared |= {iname for iname, tag in plan.kernel.tags.items() if is_on_axis(tag)}
+    kept = names_computed_again(plan.kernel, [iname for iname, _ in found])  # in memory: once
+    beside = [
+        insn
+        for insn in plain.assignments
+        if insn.reductions
+        and insn.within_inames
+        and insn.within_inames.isdisjoint(shared)
+        and set(insn.written_names).isdisjoint(kept)
+    ]
+    again = sum(
+        weight_of(insn) * extents.instances(insn.within_inames | insn.reduction_inames)
+        for insn in beside
+    )
+    repeated = again * max(extents.of(iname) for iname, _ in found)
+    if repeated <= sum(extents.work(nest) for _, nest in found):
+        return None
+    names = ", ".join(repr(insn.id) for insn in beside)
+    return f"each iteration would compute the reductions of {names} again"
 
 
 def _kept(plan: Plan, inames: Sequence[str]) -> bool:

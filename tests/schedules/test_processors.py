@@ -302,3 +302,18 @@ def test_a_stage_without_code_is_found_among_several(monkeypatch: pytest.MonkeyP
     new = optimized(knl)
     assert tags(new) == {"p": "g.0", "q": "g.0"}
     assert why_left(new).startswith("tag of j: there would be no code: ")
+
+
+def test_threads_do_not_compute_reductions_beside_them_again() -> None:
+    """What is beside the loop that they share would be done in each of its iterations."""
+    knl = kernel(
+        "{ [i,r,s,p]: 0<=i<n and 0<=r<i and 0<=s<r and 0<=p<m }",
+        "b[i] = max(r, sum(s, 1))\nc[p] = exp(d[p])",
+    )
+    knl = pg.add_dtypes(knl, {"d": np.float64})
+    new = optimized(knl, n=200, m=30_000)
+    assert tags(new) == {}
+    assert "threads along 'p': each iteration would compute the reductions of" in why_left(new)
+    d = np.random.default_rng(1).random(9)
+    _, (_, c) = new(d=d, n=5)
+    np.testing.assert_allclose(c, np.exp(d))
