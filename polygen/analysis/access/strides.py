@@ -57,11 +57,13 @@ class Address:
         if form is None or not all(isinstance(t, str) and t in self._names for t in form.terms):
             return None
         factor = form.terms.get(iname, 0)
+        if isinstance(stride, ex.Product) and stride.children[:-1] == (1,):
+            stride = stride.children[-1]  # that of the last axis but one: 1*n
         if isinstance(stride, int):
             return factor * stride
-        if factor != 1 or not isinstance(stride, ex.Variable) or stride.name not in self._names:
+        if not factor or not isinstance(stride, ex.Variable) or stride.name not in self._names:
             return None
-        return stride
+        return stride if factor == 1 else ex.product_of(factor, stride)
 
     def stride_in_runs(self, iname: str) -> Expression | None:
         """Return the same, but for where a quotient changes: 1 for ``a[p // m, k, p % m]``.
