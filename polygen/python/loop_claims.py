@@ -14,9 +14,10 @@ atomic in such loops, also where nothing says so.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import islpy as isl
 
@@ -52,6 +53,10 @@ class LoopClaim:
     shown: str
 
 
+_Sizes: TypeAlias = Mapping[str, Any]
+_Refusal: TypeAlias = tuple[Callable[[_Sizes], bool], Callable[[_Sizes], PragmaRefused]]
+
+
 @dataclass
 class Claims:
     """The claims of a block, and what became of them.
@@ -63,10 +68,8 @@ class Claims:
     """
 
     kernel: Kernel
-    lines: list[str] = field(default_factory=list)
-    refusals: list[tuple[Callable[[Mapping[str, Any]], bool], Callable[..., PragmaRefused]]] = (
-        field(default_factory=list)
-    )
+    lines: list[str] = field(default_factory=list[str])
+    refusals: list[_Refusal] = field(default_factory=list[_Refusal])
 
     def check(self, sizes: Mapping[str, Any]) -> None:
         """Check claims for the sizes of a call.
@@ -90,7 +93,8 @@ def loop_claims(
     """
     for node in body:
         if isinstance(node, For) and node.is_written and node.node is not None:
-            place = node.node.lineno, node.node.col_offset  # type: ignore[attr-defined]
+            statement = cast("ast.stmt", node.node)
+            place = statement.lineno, statement.col_offset
             for pragma in pragmas.get(place, ()):
                 if isinstance(pragma, LoopPragma):
                     yield LoopClaim(node.iname, pragma, _shown(pragma))
@@ -263,7 +267,7 @@ class _Claimed:
         iname = self._claim.iname
         for d in [c.dependence for c in unsure]:
             insn = self._kernel.instruction(d.source)
-            if d.source == d.sink and insn.within_inames == {iname}:
+            if d.source == d.sink and insn.within_inames == frozenset((iname,)):
                 try:
                     self._claims.kernel = assume_independent(
                         self._claims.kernel, d.source, d.source
@@ -312,8 +316,11 @@ class _Claimed:
 def _later(
     make: Callable[[ConditionalDependence, Mapping[str, Any]], PragmaRefused],
     found: ConditionalDependence,
-) -> Callable[..., PragmaRefused]:
-    return lambda sizes: make(found, sizes)
+) -> Callable[[_Sizes], PragmaRefused]:
+    def error(sizes: _Sizes) -> PragmaRefused:
+        return make(found, sizes)
+
+    return error
 
 
 def _two_instances(d: Dependence, sizes: Mapping[str, Any]) -> dict[str, int]:
