@@ -83,25 +83,44 @@ class Claims:
 
 
 def loop_claims(
-    body: Sequence[Node], pragmas: Mapping[Position, Sequence[Pragma]]
+    body: Sequence[Node],
+    pragmas: Mapping[Position, Sequence[Pragma]],
+    heads: Mapping[Position, str],
 ) -> Iterator[LoopClaim]:
     """Yield what is claimed of the loops among statements.
 
     Parameters:
         body: the statements.
         pragmas: those of the function, by the place of what each is about.
+        heads: what the loops of the function run over, by place (`loop_heads`): loops of helpers
+            may have the same place, in another file.
     """
     for node in body:
         if isinstance(node, For) and node.is_written and node.node is not None:
             statement = cast("ast.stmt", node.node)
             place = statement.lineno, statement.col_offset
+            is_own = heads.get(place) == _head(statement)
             for pragma in pragmas.get(place, ()):
-                if isinstance(pragma, LoopPragma):
+                if isinstance(pragma, LoopPragma) and is_own:
                     yield LoopClaim(node.iname, pragma, _shown(pragma))
         if isinstance(node, For | While):
-            yield from loop_claims(node.body, pragmas)
+            yield from loop_claims(node.body, pragmas, heads)
         elif isinstance(node, When):
-            yield from loop_claims([*node.body, *node.otherwise], pragmas)
+            yield from loop_claims([*node.body, *node.otherwise], pragmas, heads)
+
+
+def loop_heads(tree: ast.AST) -> dict[Position, str]:
+    """Return what the loops in a definition run over, as text, by place."""
+    return {
+        (node.lineno, node.col_offset): _head(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.For)
+    }
+
+
+def _head(node: ast.stmt) -> str:
+    parts = (node.target, node.iter) if isinstance(node, ast.For) else ()
+    return " in ".join(map(ast.unparse, parts))
 
 
 def _shown(pragma: LoopPragma) -> str:
@@ -114,7 +133,7 @@ def _shown(pragma: LoopPragma) -> str:
 def claimed(
     kernel: Kernel,
     loops: Sequence[LoopClaim],
-    atomic: Collection[Position],
+    atomic: Collection[tuple[str, int, int]],
     names: Mapping[str, str],
 ) -> Claims:
     """Return what becomes of the claims about a kernel.
@@ -122,7 +141,7 @@ def claimed(
     Parameters:
         kernel: the kernel as the statements say it.
         loops: what is claimed.
-        atomic: the places of updates that are said to be atomic, as errors show them.
+        atomic: files, lines and columns of updates that are said to be atomic.
         names: what the user calls the names of the kernel.
 
     Raises:
@@ -131,7 +150,7 @@ def claimed(
     updates = {
         insn.id
         for insn in kernel.instructions
-        if insn.location is not None and (insn.location.line, insn.location.column) in atomic
+        if (at := insn.location) is not None and (at.file, at.line, at.column) in atomic
     }
     found = Claims(kernel)
     for claim in loops:
