@@ -2,8 +2,8 @@
 
     python -m benchmarks.staged_loops
 
-CPU time for what is found once, wall time, the least of seven, for what each call does.  ALPyNA solves
-the dependences of a loop again at each call, which takes 0.8 to 22 ms by its paper.
+CPU time for what is found once; wall time, the least of seven, for what each call does.  ALPyNA
+solves the dependences of a loop again at each call, which takes 0.8 to 22 ms by its paper.
 """
 
 from __future__ import annotations

@@ -45,7 +45,15 @@ def _next(kernel: Kernel, insn_id: str) -> str | None:
     if kernel.expanded is not kernel or not isinstance(kernel.instruction(insn_id), Assignment):
         return None
     loops = order_of(kernel).loops(insn_id)
-    return next((i for i in reversed(loops) if is_accumulation(kernel, insn_id, i)), None)
+    found = (i for i in reversed(loops) if is_accumulation(kernel, insn_id, i))
+    return next((i for i in found if not _starts_in(kernel, insn_id, i)), None)
+
+
+def _starts_in(kernel: Kernel, insn_id: str, iname: str) -> bool:
+    """Tell whether a loop writes what an instruction updates in another way, too."""
+    (name,) = kernel.instruction(insn_id).written_names
+    others = [insn for insn in kernel.writers[name] if insn.id != insn_id]
+    return any(iname in insn.within_inames for insn in others)
 
 
 def _collected(kernel: Kernel, *, insn_id: str, iname: str) -> Kernel:
