@@ -54,7 +54,7 @@ def test_statements_that_kernels_lack_stay_python(capsys: pytest.CaptureFixture[
         total = 0.0
         for i in range(len(x)):
             total += x[i]
-        print("total", total)
+        print("total", total)  # noqa: T201  (what is compiled)
         x[:] = x / total
         return {"x": x}
 
@@ -189,8 +189,7 @@ def test_compare_finds_nothing_wrong_and_changes_nothing() -> None:
 def test_compare_names_the_first_statement_and_element(monkeypatch: pytest.MonkeyPatch) -> None:
     def steps(x: Array) -> Array:
         x[:] = 2 * x
-        y = x + 1
-        return y
+        return x + 1
 
     def planted(_program: Any, step: Any, names: dict[str, Any]) -> Any:
         found = step.call(*[names[name] for name in step.given])

@@ -61,7 +61,9 @@ def negative(x: Array, y: Array) -> Any:
 
 def test_negative_numbers_are_divided_as_python_does(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.meshgrid(np.arange(-7, 8), np.array([-5, -2, -1, 1, 2, 5]))
-    calls: list[Any] = [(negative, (x.astype(t), y.astype(t))) for t in ("int8", "int64", "float64")]
+    calls: list[Any] = [
+        (negative, (x.astype(t), y.astype(t))) for t in ("int8", "int64", "float64")
+    ]
     compare_in_rounds(calls, monkeypatch)
 
 
