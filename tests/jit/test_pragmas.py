@@ -295,7 +295,7 @@ def counted(x: Any, h: Any, top: Any, n: int) -> None:
 
 
 def test_functions_that_say_what_pragmas_say() -> None:
-    assert "prange: " in checked(strips, X, 2 * X, 0 * X, 300)
+    assert "prange: proved" in checked(strips, X, 2 * X, 0 * X, 300)
     checked(strips, X[:256], X[:256], 0 * X[:256], 256)
     checked(old_values, X.copy(), 2 * X, 299)
     bins = RNG.integers(0, 7, 300)
