@@ -38,9 +38,7 @@ def compare_statements(program: Program, names: dict[str, Any]) -> None:
         names = meant
 
 
-def _compare(
-    program: Program, at: int, meant: Mapping[str, Any], got: Mapping[str, Any]
-) -> None:
+def _compare(program: Program, at: int, meant: Mapping[str, Any], got: Mapping[str, Any]) -> None:
     for name, value in meant.items():
         if name not in got:
             continue
@@ -88,4 +86,5 @@ def _are_close(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.nda
         return np.asarray(one == other)
     rounding = 2.0**10 * float(np.finfo(one.dtype).eps)
     largest = float(np.abs(one[np.isfinite(one)]).max(initial=0.0))
-    return np.isclose(one, other, rtol=rounding, atol=rounding * largest, equal_nan=True)
+    limit = rounding * largest
+    return np.asarray(np.isclose(one, other, rtol=rounding, atol=limit, equal_nan=True))

@@ -44,4 +44,4 @@ def _of_python(step: HostStatements) -> list[str]:
     found = [f"  {_lines(step)}: Python: {step.why}{where}"]
     if step.remedy:
         found.append(f"    remedy: {step.remedy}")
-    return found
+    return [*found, *[f"    {line}" for line in step.claims]]

@@ -9,13 +9,16 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polygen.errors import NoSource
+from polygen.errors import NoSource, OverlappingArguments, UserError
+from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.jitting.comparison import compare_statements
 from polygen.jitting.explanations import explained
 from polygen.jitting.plain_runs import PLAIN
 from polygen.python.function_source import read_function
+from polygen.python.generated_calls import MISS
+from polygen.python.generated_calls import PLAIN as PLAIN_CALL
 from polygen.python.program import KernelRegion, Program, ProgramOptions, Step
 from polygen.runtime.executor import Executor
 from polygen.schedules.optimize import optimize
@@ -33,18 +36,32 @@ class CompiledFunction:
         self._signature = inspect.signature(function)
         self._names = tuple(self._signature.parameters)
         self._program: Program | None = None
+        self._quick: tuple[Callable[..., Any], bool] | None = None
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         if PLAIN.get():
             return self._function(*args, **kwargs)
+        if self._quick is not None and not kwargs and len(args) == len(self._names):
+            call, returns = self._quick
+            try:
+                found = call(*args)
+            except OverlappingArguments:
+                found = PLAIN_CALL
+            if found is not MISS and found is not PLAIN_CALL:
+                return found if returns else None
+        return self._run(args, kwargs)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         program = self._program or self._made()
         if kwargs or len(args) != len(self._names):
             names = self._bound(args, kwargs)
         else:
             names = dict(zip(self._names, args, strict=True))
-        return program.run(names)
+        found = program.run(names)
+        self._quick = program.quick_call()
+        return found
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -104,7 +121,11 @@ def _found_again(module: str, name: str) -> Any:
 
 
 def _scheduled(kernel: Kernel, sizes: Mapping[str, int]) -> Kernel:
-    return optimize(kernel, sizes=sizes)
+    try:
+        return optimize(kernel, sizes=sizes)
+    except UserError as error:  # the kernel runs as it is, and `explain` says why
+        left = Choice(tuple(kernel.instructions_by_id), "no schedule", error.what, is_taken=False)
+        return kernel.copy(choices=(left,))
 
 
 def _runner(kernel: Kernel, target: str) -> Callable[[dict[str, Any]], object]:

@@ -30,7 +30,7 @@ class Affine:
     """``constant + sum of coefficient*atom``; no coefficient is 0.
 
     Attributes:
-        terms: pairs of an atom and its coefficient, in the order in which they came.
+        terms: pairs of an atom and its coefficient, names first, so that equal forms are equal.
         constant: the constant.
     """
 
@@ -54,9 +54,8 @@ class Affine:
         found = dict(self.terms)
         for atom, factor in other.terms:
             found[atom] = found.get(atom, 0) + factor
-        return Affine(
-            tuple([(a, c) for a, c in found.items() if c]), self.constant + other.constant
-        )
+        terms = sorted([(a, c) for a, c in found.items() if c], key=_rank)
+        return Affine(tuple(terms), self.constant + other.constant)
 
     def times(self, factor: int) -> Affine:
         """Return a multiple."""
@@ -115,6 +114,20 @@ class Affine:
                 made = made.plus(Affine(((atom, factor),)))
         return made
 
+    def without_quotients(self) -> Affine:
+        """Return a form without quotients that is at most as large, where factors allow that.
+
+        ``-4*(f // 2)`` is at least ``-2*f``, and ``4*(f // 2)`` at least ``2*(f - 1)``.
+        """
+        made = Affine((), self.constant)
+        for atom, factor in self.terms:
+            if isinstance(atom, Floor) and factor % atom.divisor == 0:
+                inner = atom.form if factor < 0 else atom.form.minus(atom.divisor - 1)
+                made = made.plus(inner.times(factor // atom.divisor).without_quotients())
+            else:
+                made = made.plus(Affine(((atom, factor),)))
+        return made
+
     def substituted(self, values: Mapping[str, Affine]) -> Affine:
         """Return the form with symbols replaced."""
         made = Affine((), self.constant)
@@ -138,6 +151,11 @@ class Affine:
                 number = ex.converted(convert, number)
             parts.append(number)
         return parts[0] if len(parts) == 1 else ex.sum_of(*parts)
+
+
+def _rank(term: tuple[Atom, int]) -> tuple[bool, str]:
+    atom, _ = term
+    return isinstance(atom, Floor), str(atom)
 
 
 def _atom_tree(atom: Atom, convert: str | None) -> Expression:

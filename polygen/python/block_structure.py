@@ -46,11 +46,11 @@ def _without_returns_in_loops(body: list[ast.stmt], numbers: _Numbers) -> list[a
         if isinstance(node, ast.For | ast.While) and _returns(node):
             node.body = _without_returns_in_loops(node.body, numbers)
             number = numbers.next()
-            left, value = f"?left{number}", f"?value{number}"
+            left, value = f"?left{number}", _value_names(node, f"?value{number}")
             node.body = _leaving(node.body, left, value)
             made += [_gives(left, ast.Constant(value=False), node), node]
             test = ast.copy_location(ast.Name(left, ast.Load()), node)
-            back = ast.copy_location(ast.Return(_name(value, node)), node)
+            back = ast.copy_location(ast.Return(_loaded(value, node)), node)
             made.append(ast.copy_location(ast.If(test, [back], []), node))
             continue
         made.append(node)
@@ -61,7 +61,22 @@ def _returns(node: ast.AST) -> bool:
     return any(isinstance(part, ast.Return) for part in ast.walk(node))
 
 
-def _leaving(body: list[ast.stmt], left: str, value: str) -> list[ast.stmt]:
+def _value_names(loop: ast.stmt, like: str) -> tuple[str, ...]:
+    """Return names for what is returned in a loop: one, or one for each part of a tuple."""
+    values = [part.value for part in ast.walk(loop) if isinstance(part, ast.Return)]
+    counts = {len(v.elts) if isinstance(v, ast.Tuple) else 0 for v in values}
+    (count,) = counts if len(counts) == 1 else (0,)
+    return tuple([f"{like}_{at}" for at in range(count)]) or (like,)
+
+
+def _loaded(names: tuple[str, ...], node: ast.stmt) -> ast.expr:
+    found = [_name(name, node) for name in names]
+    if len(found) == 1:
+        return found[0]
+    return ast.copy_location(ast.Tuple(found, ast.Load()), node)
+
+
+def _leaving(body: list[ast.stmt], left: str, value: tuple[str, ...]) -> list[ast.stmt]:
     made: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.If):
@@ -69,8 +84,9 @@ def _leaving(body: list[ast.stmt], left: str, value: str) -> list[ast.stmt]:
             node.orelse = _leaving(node.orelse, left, value)
         if isinstance(node, ast.Return):
             given = node.value or ast.copy_location(ast.Constant(None), node)
+            parts = given.elts if isinstance(given, ast.Tuple) and len(value) > 1 else [given]
             made += [
-                _gives(value, given, node),
+                *[_gives(name, part, node) for name, part in zip(value, parts, strict=True)],
                 _gives(left, ast.Constant(value=True), node),
                 ast.copy_location(ast.Break(), node),
             ]

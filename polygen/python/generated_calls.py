@@ -43,11 +43,17 @@ class CallWriter:
         traced: what was traced.
         given: the values of names that it was traced for.
         run: what runs the kernel, with a dictionary of arguments.
+        parameters: all names that the call is passed, in order.
     """
 
     def __init__(
-        self, traced: Traced, given: Mapping[str, Any], run: Callable[[dict[str, Any]], object]
+        self,
+        traced: Traced,
+        given: Mapping[str, Any],
+        run: Callable[[dict[str, Any]], object],
+        parameters: Sequence[str],
     ) -> None:
+        self._parameters = tuple(parameters)
         self._traced = traced
         self._given = given
         self._known: dict[str, Any] = {
@@ -66,7 +72,7 @@ class CallWriter:
     def call(self) -> Callable[..., Any]:
         """Return the function: of the names, to a result or `MISS`; see `returns` for which."""
         checks, sizes = self._checks()
-        lines = [f"def call({', '.join(self._given)}):"]
+        lines = [f"def call({', '.join(self._parameters)}):"]
         if checks:
             lines.append(f"    if not ({' and '.join(checks)}): return _pg_MISS")
         lines += [f"    {name} = {path}" for path, name in self._sizes.items()]
@@ -104,7 +110,22 @@ class CallWriter:
         for at, (path, value) in enumerate(arrays):
             for other, known in arrays[:at]:
                 checks.append(f"{path} is {'' if value is known else 'not '}{other}")
-        return checks, self._size_checks(arrays)
+        return [*checks, *self._outside()], self._size_checks(arrays)
+
+    def _outside(self) -> list[str]:
+        """Return the conditions that globals and closure variables are what they were."""
+        found: list[str] = []
+        for source, name, value in self._traced.outside:
+            function = source.function
+            names = function.__code__.co_freevars
+            if name in names:
+                assert function.__closure__ is not None
+                cell = self._keep(function.__closure__[names.index(name)])
+                found.append(f"{cell}.cell_contents is {self._keep(value)}")
+            else:
+                known = self._keep(function.__globals__)
+                found.append(f"{known}.get({name!r}) is {self._keep(value)}")
+        return found
 
     def _check(
         self, path: str, value: Any, checks: list[str], arrays: list[tuple[str, Any]]

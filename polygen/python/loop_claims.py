@@ -8,8 +8,8 @@
     for i in range(1, n):
         y[i] = y[i - 1]
 
-What a call's sizes decide is looked at in each call.  No claim changes what is computed, but one:
-updates of elements that data chooses become atomic where that is said.
+What a call's sizes decide is looked at in each call.  Updates of elements that data chooses become
+atomic in such loops, also where nothing says so.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def claimed(
     }
     found = Claims(kernel)
     for claim in loops:
-        _Claimed(found, claim, frozenset(updates), names).look()
+        _Claimed(found, claim, updates, names).look()
     _make_atomic(found, updates, loops)
     return found
 
@@ -140,7 +140,7 @@ class _Claimed:
     """One claim, looked at."""
 
     def __init__(
-        self, claims: Claims, claim: LoopClaim, updates: frozenset[str], names: Mapping[str, str]
+        self, claims: Claims, claim: LoopClaim, updates: set[str], names: Mapping[str, str]
     ) -> None:
         self._claims, self._claim = claims, claim
         self._kernel = claims.kernel
@@ -237,6 +237,7 @@ class _Claimed:
         self, left: Sequence[ConditionalDependence], sure: Sequence[ConditionalDependence]
     ) -> str:
         unsure = [c for c in left if not c.dependence.certain]
+        unsure = [c for c in unsure if not self._is_update(c.dependence)]
         parts: list[str] = []
         if sure:
             conditions = " or ".join(dict.fromkeys(str(c.when) for c in sure))
@@ -246,6 +247,16 @@ class _Claimed:
             parts.append(f"believed: data decides which elements of {arrays} are touched")
             self._believe(unsure)
         return self._called("; ".join(parts or ["proved"]))
+
+    def _is_update(self, d: Dependence) -> bool:
+        """Make an update of elements that data chooses atomic: then it is right in any case."""
+        insn = self._kernel.instruction(d.source)
+        if d.source != d.sink or not isinstance(insn, Assignment):
+            return False
+        if update_of(insn.assignee, insn.expression) is None:
+            return False
+        self._updates.add(d.source)
+        return True
 
     def _believe(self, unsure: Sequence[ConditionalDependence]) -> None:
         """Let the kernel claim what is believed, where it can say just that."""

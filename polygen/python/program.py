@@ -99,6 +99,7 @@ class HostStatements:
         where: the place of what no kernel has.
         run: runs them on values of names.
         end: the number of the statement behind it.
+        claims: what is said of pragmas about them: nothing is made of these.
     """
 
     lines: tuple[int, int]
@@ -108,6 +109,7 @@ class HostStatements:
     run: Callable[[Mapping[str, Any]], tuple[bool, Any]]
     end: int
     is_trivial: bool = False
+    claims: tuple[str, ...] = ()
 
 
 Step = KernelRegion | HostStatements
@@ -154,6 +156,16 @@ class Program:
             at = step.end
         return None
 
+    def quick_call(self) -> tuple[Callable[..., Any], bool] | None:
+        """Return the call of the newest variant, and whether it returns something.
+
+        None if a kernel is not all of the function.
+        """
+        (step, *_) = self.steps.get(0) or (None,)
+        if isinstance(step, KernelRegion) and step.end == len(self.body):
+            return step.call, step.traced.returns
+        return None
+
     def prepared(self, names: dict[str, Any]) -> list[Step]:
         """Return the steps of a call up to the first one whose values only a run would tell."""
         found: list[Step] = []
@@ -197,9 +209,6 @@ class Program:
             values = [names[name] for name in step.given]
         except KeyError:
             return MISS
-        for source, name, value in step.traced.outside:
-            if source.outer_values().get(name, MISS) is not value:
-                return MISS
         try:
             found = step.call(*values)
         except OverlappingArguments:
@@ -294,9 +303,10 @@ class Program:
         claims.lines += tensor_claims(body, self._said, given)
         claims.check(sizes)
         kernels = RegionKernels(claims.kernel, self.options.schedule, self.options.run, sizes)
-        call = CallWriter(traced, given, _checked(kernels, claims)).call()
+        parameters = tuple(names) if at == 0 else tuple(given)
+        call = CallWriter(traced, given, _checked(kernels, claims), parameters).call()
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
-        return KernelRegion(kernels, traced, lines, call, end, tuple(given), claims.lines)
+        return KernelRegion(kernels, traced, lines, call, end, parameters, claims.lines)
 
     def _claims(self, plain: Kernel, traced: Traced) -> Claims:
         """Return what becomes of the pragmas about a block."""
@@ -330,7 +340,21 @@ class Program:
 
         del names
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
-        return HostStatements(lines, why, remedy, where, run, end, is_trivial)
+        return HostStatements(
+            lines, why, remedy, where, run, end, is_trivial, self._not_looked_at(lines)
+        )
+
+    def _not_looked_at(self, lines: tuple[int, int]) -> tuple[str, ...]:
+        """Return what is said of pragmas about statements that stay Python."""
+        first, last = lines
+        return tuple(
+            [
+                f"line {pragma.where.line}: a pragma about Python: nothing is made of it"
+                for (line, _), pragmas in self._said.items()
+                if first <= line <= last
+                for pragma in pragmas
+            ]
+        )
 
 
 # isl is not made for two threads at once.

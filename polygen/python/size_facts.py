@@ -37,6 +37,7 @@ class SizeFacts:
     def least(self, form: Affine) -> Affine | None:
         """Return a form in sizes that is at most `form`, wherever loops are; None if unknown."""
         for _ in range(100):
+            form = form.without_quotients() if form.symbols() & set(self.ranges) else form
             loops = [s for s in form.symbols() if s in self.ranges]
             if not loops:
                 return form if all(s in self.values for s in form.symbols()) else None

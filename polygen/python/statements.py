@@ -110,9 +110,10 @@ class Statements(Calls):
 
     def _assign(self, node: ast.Assign) -> None:
         found = self.value(node.value)
-        if len(node.targets) > 1:
-            if isinstance(found, Lazy) or (isinstance(found, View) and found.is_gather):
-                found = self.stored(found)
+        is_copy = isinstance(found, Lazy) or (isinstance(found, View) and found.is_gather)
+        if len(node.targets) > 1 and is_copy:
+            assert isinstance(found, Lazy | View)
+            found = self.stored(found)
         for target in node.targets:
             self._give(target, found)
 

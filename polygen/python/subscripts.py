@@ -208,13 +208,13 @@ def affine_position(trace: Trace, form: Affine, extent: Affine) -> Index:
     """Return where a subscript is that sizes and loops tell."""
     facts = trace.facts
     if facts.is_never_negative(form):
-        if facts.is_always_negative(extent.minus(1).minus(form)):
+        if not trace.depth and facts.is_always_negative(extent.minus(1).minus(form)):
             raise Refused("a subscript is outside of its array")
         if facts.is_never_negative(extent.minus(1).minus(form)):
             return form
         return _checked(trace, form.tree(), np.dtype("uint64"), extent)
     if facts.is_always_negative(form):
-        if facts.is_always_negative(form.plus(extent)):
+        if not trace.depth and facts.is_always_negative(form.plus(extent)):
             raise Refused("a subscript is outside of its array")
         if facts.is_never_negative(form.plus(extent)):
             return form.plus(extent)

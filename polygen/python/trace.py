@@ -369,7 +369,10 @@ class Trace:
             name: (number(0), extent.minus(1))
             for name, extent in zip(names, target.shape, strict=True)
         }
-        found = reads_other_elements(written, read, ranges, self.facts)
+        if target.is_gather:  # several iterations may write one element
+            found = target.base.name in walk.free_variables(read)
+        else:
+            found = reads_other_elements(written, read, ranges, self.facts)
         for name in set(self.nodes.reduced) - set(kept):
             del self.nodes.reduced[name]
         return found

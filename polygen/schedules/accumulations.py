@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from polygen.analysis.order.instance_order import order_of
+from polygen.analysis.typing.functions import conversion_type
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
@@ -44,7 +45,15 @@ def _next(kernel: Kernel, insn_id: str) -> str | None:
     if kernel.expanded is not kernel or not isinstance(kernel.instruction(insn_id), Assignment):
         return None
     loops = order_of(kernel).loops(insn_id)
-    return next((i for i in reversed(loops) if is_accumulation(kernel, insn_id, i)), None)
+    found = (i for i in reversed(loops) if is_accumulation(kernel, insn_id, i))
+    return next((i for i in found if not _starts_in(kernel, insn_id, i)), None)
+
+
+def _starts_in(kernel: Kernel, insn_id: str, iname: str) -> bool:
+    """Tell whether a loop writes what an instruction updates in another way, too."""
+    (name,) = kernel.instruction(insn_id).written_names
+    others = [insn for insn in kernel.writers[name] if insn.id != insn_id]
+    return any(iname in insn.within_inames for insn in others)
 
 
 def _collected(kernel: Kernel, *, insn_id: str, iname: str) -> Kernel:
@@ -84,7 +93,9 @@ def _only_writer(kernel: Kernel, name: str) -> Assignment | None:
 def _is_cheap(writer: Assignment) -> bool:
     """Tell whether a value takes no more than a few operations."""
     nodes = list(walk.subexpressions(writer.expression))
-    return len(nodes) <= _FEW_NODES and not any(isinstance(n, ex.Call) for n in nodes)
+    calls = [node for node in nodes if isinstance(node, ex.Call)]
+    is_plain = all(conversion_type(ex.name_of(call.function)) for call in calls)
+    return len(nodes) <= _FEW_NODES and is_plain
 
 
 _FEW_NODES = 24

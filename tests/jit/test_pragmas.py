@@ -83,6 +83,11 @@ def sparse(starts: Any, columns: Any, values: Any, x: Any, y: Any, n: int) -> No
             y[i] += values[j] * x[columns[j]]
 
 
+def histogram_without_a_word(x: Any, h: Any, n: int) -> None:
+    for i in prange(n):
+        h[x[i]] += 1
+
+
 def grouped(x: Any, labels: Any, sums: Any, m: int, n: int) -> None:
     # pragma parallel for
     for i in range(m):
@@ -141,6 +146,9 @@ def test_where_data_decides() -> None:
     assert "parallel for: proved" in text
     text = checked(scattered, RNG.permutation(300), np.zeros(300, int), 300)
     assert "prange: believed: data decides which elements of 'h' are touched" in text
+    bins = RNG.integers(0, 7, 100_000)  # enough for several threads
+    text = checked(histogram_without_a_word, bins, np.zeros(7, int), 100_000)
+    assert "prange: proved" in text
     labels = RNG.integers(0, 4, 20)
     checked(grouped, X[:140].reshape(20, 7), labels, np.zeros((4, 7)), 20, 7)
     starts = np.array([0, 3, 3, 7, 9])
@@ -338,3 +346,62 @@ def product(a, x, y, m, n):
     with pytest.raises(error, match=said) as caught:
         pg.jit(scope["product"], source=text)(np.ones((12, 12)), np.ones(12), np.ones(12), 12, 12)
     assert "^" in str(caught.value)
+
+
+def element_wise(x: Any, total: Any, n: int) -> None:
+    for i in prange(n):
+        total[:] += x[i]
+
+
+def conditional(x: Any, n: int) -> tuple[float, int]:
+    s, count = 10.0, 3  # initial values count once
+    for i in prange(n):
+        if x[i] > 0.5:
+            s += x[i]
+            count += 1
+    return s, count
+
+
+def halves(x: Any, n: int) -> None:
+    for i in prange(n):
+        x[i, 1:] = x[i, :-1] + 1
+
+
+def from_the_end(x: Any, y: Any, n: int) -> None:
+    for i in prange(n):
+        y[i] = x[i - 1]
+
+
+def twice(x: Any, y: Any, n: int) -> None:
+    for i in range(1, n):
+        y[i] = x[i - 1] + 1
+
+
+def test_what_others_get_wrong_in_silence() -> None:
+    checked(element_wise, X[:60].reshape(20, 3), np.zeros(3), 20)
+    checked(conditional, X, 300)
+    checked(halves, X[:200].reshape(20, 10), 20)
+    checked(from_the_end, X, np.zeros(300), 300)
+    plain, own = X.copy(), X.copy()
+    twice(plain, plain, 300)
+    compiled = pg.jit(twice)
+    compiled(X.copy(), np.zeros(300), 300)  # the variant for two arrays is there already
+    compiled(own, own, 300)
+    np.testing.assert_array_equal(own, plain)
+    twice(plain[:-1], plain[1:], 299)
+    compiled(own[:-1], own[1:], 299)
+    np.testing.assert_array_equal(own, plain)
+
+
+def stays_python(x: Any, n: int) -> list[str]:
+    found = []
+    # pragma parallel for
+    for i in range(n):
+        found.append(f"{x[i]}")
+    return found
+
+
+def test_a_pragma_about_python_is_listed() -> None:
+    compiled = pg.jit(stays_python)
+    assert compiled(X[:3], 3) == stays_python(X[:3], 3)
+    assert "a pragma about Python: nothing is made of it" in compiled.explain()

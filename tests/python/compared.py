@@ -42,6 +42,22 @@ def compare_kernels(calls: Sequence[Call], patch: pytest.MonkeyPatch) -> None:
         assert in_python(function) == [], function.explain()
 
 
+def compare_in_rounds(calls: Sequence[Call], patch: pytest.MonkeyPatch) -> None:
+    """Compare calls as `compare_kernels` does; a function may be called several times."""
+    waiting = list(calls)
+    while waiting:
+        now: dict[str, Call] = {}
+        later: list[Call] = []
+        for call in waiting:
+            name = call[0].__name__
+            if name in now:
+                later.append(call)
+            else:
+                now[name] = call
+        compare_kernels(list(now.values()), patch)
+        waiting = later
+
+
 def returning(text: str, **options: Any) -> Any:
     """Return a compiled function of an array `a`: what it returns is a text."""
     source = f"def f(a):\n    return {text}\n"

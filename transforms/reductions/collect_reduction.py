@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from polygen.analysis.order.loop_tree import loops_outside
 from polygen.analysis.typing.expression_types import reduction_types
-from polygen.analysis.typing.inference import kinds
-from polygen.errors import NotAnAccumulation
+from polygen.analysis.typing.inference import infer_types, kinds
+from polygen.errors import NotAnAccumulation, TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
@@ -162,7 +162,13 @@ def _regroups(kernel: Kernel, target: str, update: Accumulation) -> bool:
 
 
 def _dtype(kernel: Kernel, name: str) -> DType | None:
-    return kernel.variables[name].dtype
+    known = kernel.variables[name].dtype
+    if known is not None:
+        return known
+    try:
+        return infer_types(kernel).variables[name].dtype
+    except TypeNotFound:
+        return None
 
 
 def _conditions(update: Accumulation, iname: str) -> tuple[Expression, ...]:

@@ -235,3 +235,19 @@ def test_a_loop_on_an_axis_is_none() -> None:
     knl = pg.tag_inames(knl, {"i": "g.0"})
     with pytest.raises(NotAnAccumulation, match="axis of the hardware"):
         pg.collect_reduction(knl, "add", "i")
+
+
+def test_a_type_that_follows_from_what_is_written() -> None:
+    text = "<> t = 0.5  {id=start}\nt = t + 1.0  {id=add, inames=i, if=x[i] > 1}\ny[0] = t"
+    knl = made(LINE, text, {"x, y": "float64"}, seq_dependencies=True)
+    assert knl.variables["t"].dtype is None
+    knl = pg.collect_reduction(knl, "add", "i")
+    y, x = np.zeros(1), np.array([0.5, 2.0, 3.0])
+    knl(x=x, y=y)
+    assert y[0] == 2.5
+
+
+def test_a_type_that_is_not_known() -> None:
+    text = "s[0] = s[0] + x[i]  {id=add, inames=i, if=x[i] > 1}"
+    with pytest.raises(NotAnAccumulation, match="the type of 's' is not known"):
+        pg.collect_reduction(pg.make_kernel(LINE, text), "add", "i")

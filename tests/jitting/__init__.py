@@ -1,0 +1,1 @@
+"""pg.jit itself: calls, variants, what stays Python."""

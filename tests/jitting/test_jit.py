@@ -1,0 +1,213 @@
+"""polygen.jit: calls, variants, and what stays Python."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+
+Array = np.ndarray[Any, Any]
+FACTOR = 2.0
+
+
+@pg.jit
+def scaled(x: Array, shift: float = 1.0) -> Array:
+    """Scale an array by a global number."""
+    return FACTOR * x + shift
+
+
+def test_a_function_keeps_its_name_and_its_arguments() -> None:
+    assert scaled.__name__ == "scaled"
+    assert scaled.__doc__ == "Scale an array by a global number."
+    np.testing.assert_array_equal(scaled(np.ones(3)), [3, 3, 3])
+    np.testing.assert_array_equal(scaled(shift=2.0, x=np.ones(3)), [4, 4, 4])
+    with pytest.raises(TypeError):
+        scaled()
+
+
+def test_globals_are_constants_that_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    np.testing.assert_array_equal(scaled(np.ones(2)), [3, 3])
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    np.testing.assert_array_equal(scaled(np.ones(2)), [6, 6])
+
+
+def test_sizes_compile_nothing_anew() -> None:
+    def doubled(x: Array) -> Array:
+        return 2 * x
+
+    compiled = pg.jit(doubled)
+    kernels = [compiled.kernels(np.ones(n))[0] for n in (5, 50)]
+    assert kernels[0] == kernels[1]
+    for n in (0, 1, 2, 7):
+        np.testing.assert_array_equal(compiled(np.arange(n)), 2 * np.arange(n))
+    types = [np.float32, np.int8, np.complex128]
+    assert [compiled(np.ones(3, t)).dtype for t in types] == types
+
+
+def test_statements_that_kernels_lack_stay_python(capsys: pytest.CaptureFixture[str]) -> None:
+    def printing(x: Array) -> Any:
+        total = 0.0
+        for i in range(len(x)):
+            total += x[i]
+        print("total", total)  # noqa: T201  (what is compiled)
+        x[:] = x / total
+        return {"x": x}
+
+    compiled = pg.jit(printing)
+    x = np.arange(1.0, 5.0)
+    found = compiled(x)
+    assert found["x"] is x
+    assert x.sum() == 1
+    assert capsys.readouterr().out == "total 10.0\n"
+    text = compiled.explain()
+    assert "'print' is called, which kernels do not have" in text
+    assert "a dictionary is a value of Python's" in text
+    assert text.count("kernel 'printing'") == 2
+
+
+def test_strict_refuses_them_with_the_line() -> None:
+    def trying(x: Array) -> None:
+        x[:] = 2 * x
+        try:
+            x[0] = 1
+        finally:
+            x[1] = 2
+
+    with pytest.raises(pg.errors.NotCompiled, match="'try' needs Python's exceptions") as caught:
+        pg.jit(trying, strict=True)(np.ones(3))
+    assert "test_jit.py" in str(caught.value)
+    assert "remedy: check with 'if' before" in str(caught.value)
+
+
+def test_a_division_by_zero_is_pythons_error() -> None:
+    def shares(x: Array, n: int) -> Array:
+        for i in range(len(x)):
+            k = int(x[i])
+            x[i] = n / k
+        return x
+
+    compiled = pg.jit(shares)
+    np.testing.assert_array_equal(compiled(np.array([1.0, 2, 4]), 8), [8, 4, 2])
+    with pytest.raises(ZeroDivisionError):
+        compiled(np.array([1.0, 0, 4]), 8)
+
+
+def test_arguments_that_overlap_are_pythons_business() -> None:
+    def added(x: Array, y: Array) -> None:
+        for i in range(len(x)):
+            x[i] += y[i]
+
+    compiled = pg.jit(added)
+    for first, second in ((slice(0, 6), slice(1, 7)), (slice(0, 6), slice(0, 6))):
+        x, y = np.arange(8.0), np.arange(8.0)
+        compiled(x[first], x[second])
+        added(y[first], y[second])
+        np.testing.assert_array_equal(x, y)
+    same, meant = np.arange(4.0), np.arange(4.0)
+    compiled(same, same)
+    added(meant, meant)
+    np.testing.assert_array_equal(same, meant)
+
+
+def test_layouts_are_those_of_the_call() -> None:
+    def moved(x: Array, y: Array) -> None:
+        y[1:, :-1] = x[:-1, 1:]
+
+    compiled, base = pg.jit(moved), np.arange(48.0).reshape(6, 8)
+    for view in (base[:, :4], base[::2, ::3], base.T, np.asfortranarray(base)[::-1]):
+        y, meant = np.zeros_like(view), np.zeros_like(view)
+        compiled(view, y)
+        moved(view, meant)
+        np.testing.assert_array_equal(y, meant)
+
+
+class Smoother:
+    """A class with a compiled method."""
+
+    weight = 0.5
+
+    @pg.jit
+    def smooth(self, x: Array) -> Array:
+        """Return a weighted mean of neighbours."""
+        return self.weight * x[1:] + (1 - self.weight) * x[:-1]
+
+
+def test_methods_are_compiled() -> None:
+    x = np.arange(5.0)
+    np.testing.assert_array_equal(Smoother().smooth(x), x[:-1] + 0.5)
+
+
+def test_compiled_functions_can_be_pickled() -> None:
+    assert pickle.loads(pickle.dumps(scaled)) is scaled  # noqa: S301  (our own)
+
+
+def test_threads_may_call_at_once() -> None:
+    def squares(x: Array) -> Array:
+        return x * x + 1
+
+    compiled, found = pg.jit(squares), dict[int, Array]()
+
+    def call(at: int) -> None:
+        found[at] = compiled(np.full(3 + at % 2, float(at)))
+
+    threads = [threading.Thread(target=call, args=(at,)) for at in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((found[at] == at * at + 1).all() for at in range(6))
+
+
+def test_a_function_without_a_source_needs_its_text() -> None:
+    text = "def halved(x):\n    return x / 2\n"
+    scope: dict[str, Any] = {}
+    exec(text, scope)  # noqa: S102  (our own text)
+    with pytest.raises(pg.errors.NoSource, match=r"pg.jit\(source="):
+        pg.jit(scope["halved"])(np.ones(2))
+    np.testing.assert_array_equal(pg.jit(scope["halved"], source=text)(np.ones(2)), [0.5, 0.5])
+    with pytest.raises(pg.errors.NoSource, match="compiles functions"):
+        pg.jit(3)
+
+
+def test_compare_finds_nothing_wrong_and_changes_nothing() -> None:
+    def steps(x: Array, n: int) -> Any:
+        y = np.zeros_like(x)
+        for t in range(n):
+            y[1:] += x[:-1] * t
+        return y, y.sum()
+
+    x = np.arange(6.0)
+    pg.jit(steps).compare(x, 3)
+    np.testing.assert_array_equal(x, np.arange(6.0))
+
+
+def test_compare_names_the_first_statement_and_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(x: Array) -> Array:
+        x[:] = 2 * x
+        return x + 1
+
+    def planted(_program: Any, step: Any, names: dict[str, Any]) -> Any:
+        found = step.call(*[names[name] for name in step.given])
+        for value in found.values() if isinstance(found, dict) else ():
+            if isinstance(value, np.ndarray):
+                value[2] = -1
+        return found
+
+    monkeypatch.setattr("polygen.python.program.Program.run_region", planted)
+    with pytest.raises(pg.errors.ResultsDiffer, match=r"in 'x', element \[2\] is -1.0") as caught:
+        pg.jit(steps).compare(np.arange(4.0))
+    assert "x[:] = 2 * x" in str(caught.value)
+
+
+def test_debug_runs_python() -> None:
+    @pg.jit
+    def kind(x: Any) -> str:
+        return type(x).__name__
+
+    with pg.debug():
+        assert kind([1]) == "list"
