@@ -187,7 +187,10 @@ def _in_loops_that_read(
         i.reductions and i.within_inames & two.within_inames for i in kernel.assignments
     )
     for pairs in _alike(one, two):
-        (along,) = two.within_inames.difference([other for _, other in pairs])
+        others = two.within_inames.difference([other for _, other in pairs])
+        if len(others) != 1:  # it reads an element of a row, or more than rows
+            continue
+        (along,) = others
         if not apart and not writes_along(kernel.expanded, two, along):
             continue
         try:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.tuning.prepared import without_single_iterations
+from polygen.tuning.prepared import beside_rows, without_single_iterations
 from tests.tuning.test_repeated import launches
 from tests.tuning.test_whole_kernels import H200, largest_group
 
@@ -84,3 +84,14 @@ def test_a_number_does_not_take_the_place_of_an_iname_where_types_would_change(
     x = np.arange(206, 256, dtype=np.uint8)
     _, (s,) = pg.optimize_reductions(knl, H200).executor("c")(x=x, s=np.zeros(4, dtype))
     assert s[3] == (3 + 255 if "+" in text else 3 * 255)
+
+
+@pytest.mark.parametrize("element", ["a[k,k]", "a[k,0]"])
+def test_elements_of_rows_stay_where_they_are(element: str) -> None:
+    """What reads one element of each row has no loop along rows."""
+    knl = pg.make_kernel(
+        ["{ [i,j]: 0<=i,j<64 }", "{ [k]: 0<=k<64 }"],
+        ["s[i] = sum(j, a[i,j])", f"b[k] = {element}"],
+        [pg.GlobalArg("a", "float64", (64, 64)), "..."],
+    )
+    assert beside_rows(knl, {}, 4) is knl
