@@ -13,7 +13,7 @@ PACKAGES = {
     "numba": ("numba", "scipy"),
     "jax": ("jax", "scipy"),
     "pythran": ("pythran", "scipy", "scipy-openblas64"),
-    "dace": ("dace", "scipy"),
+    "dace": ("dace", "networkx<3.3", "scipy"),  # it does not work with later ones
     "cupy": ("cupy-cuda12x", "scipy"),
 }
 

@@ -86,4 +86,5 @@ def _are_close(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.nda
         return np.asarray(one == other)
     rounding = 2.0**10 * float(np.finfo(one.dtype).eps)
     largest = float(np.abs(one[np.isfinite(one)]).max(initial=0.0))
-    return np.isclose(one, other, rtol=rounding, atol=rounding * largest, equal_nan=True)
+    limit = rounding * largest
+    return np.asarray(np.isclose(one, other, rtol=rounding, atol=limit, equal_nan=True))

@@ -9,7 +9,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polygen.errors import NoSource, OverlappingArguments
+from polygen.errors import NoSource, OverlappingArguments, UserError
+from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.jitting.comparison import compare_statements
@@ -120,7 +121,11 @@ def _found_again(module: str, name: str) -> Any:
 
 
 def _scheduled(kernel: Kernel, sizes: Mapping[str, int]) -> Kernel:
-    return optimize(kernel, sizes=sizes)
+    try:
+        return optimize(kernel, sizes=sizes)
+    except UserError as error:  # the kernel runs as it is, and `explain` says why
+        left = Choice(tuple(kernel.instructions_by_id), "no schedule", error.what, is_taken=False)
+        return kernel.copy(choices=(left,))
 
 
 def _runner(kernel: Kernel, target: str) -> Callable[[dict[str, Any]], object]:

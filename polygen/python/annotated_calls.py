@@ -38,7 +38,10 @@ def _vidx(trace: Any, start: Value, step: Value, bound: Value | None = None) -> 
         left = end.minus(first)
         if not trace.facts.is_never_negative(left.minus(count)):
             least = ex.Max((0, ex.Min((count.tree(), left.tree()))))
+            short = ex.Min((count.tree(), left.tree()))
             count = trace.integer(least, number(0), count, "lanes")
+            (name,) = count.symbols()
+            trace.nodes.ends[name] = short  # a loop up to there has the same iterations
         else:
             end = first.plus(count)
     return Strip(first, count, end)

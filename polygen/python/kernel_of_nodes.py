@@ -97,7 +97,7 @@ class _Maker:
                 self._builder.break_(location=self._at(node.node))
 
     def _for(self, node: For) -> None:
-        lower, upper = self._form(node.lower), self._form(node.upper)
+        lower, upper = self._form(node.lower), self._end(node.upper)
         loop = self._builder.loop(node.iname, lower, upper, node.step, location=self._at(node.node))
         assert loop.iname == node.iname, (loop.iname, node.iname)
         with loop:
@@ -143,8 +143,15 @@ class _Maker:
                     continue
                 self._opened.add(iname)
                 lower, upper = self._traced.nodes.reduced[iname]
-                made = self._builder.loop(iname, self._form(lower), self._form(upper))
+                made = self._builder.loop(iname, self._form(lower), self._end(upper))
                 assert made.iname == iname, (made.iname, iname)
+
+    def _end(self, form: Affine) -> Expression:
+        """Return the end of a loop, in terms of sizes and loops if that is known."""
+        for name, tree in self._traced.nodes.ends.items():
+            if form == Affine.of(name):
+                return self._tree(tree)
+        return self._form(form)
 
     def _form(self, form: Affine) -> Expression:
         return self._tree(form.tree())

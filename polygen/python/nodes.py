@@ -151,6 +151,7 @@ class Nodes:
         parameters: scalars that the call passes, by name: their types; None for sizes.
         reduced: the loops of reductions: bounds.
         guards: forms that are at least 0.
+        ends: integers that ends of loops may be, with what sizes and loops around make of them.
         fault: the array that counts faults; None if there can be none.
         index_guards: arrays of subscripts that the call looks at: each value is from minus the
             form to below the form.
@@ -162,5 +163,6 @@ class Nodes:
     parameters: dict[str, np.dtype | None] = field(default_factory=dict)
     reduced: dict[str, tuple[Affine, Affine]] = field(default_factory=dict)
     guards: list[Affine] = field(default_factory=list)
+    ends: dict[str, Expression] = field(default_factory=dict)
     fault: str | None = None
     index_guards: dict[tuple[str, Affine], None] = field(default_factory=dict)

@@ -187,10 +187,11 @@ def _in_loops_that_read(
         i.reductions and i.within_inames & two.within_inames for i in kernel.assignments
     )
     for pairs in _alike(one, two):
-        own = two.within_inames.difference([other for _, other in pairs])
-        if len(own) != 1:  # it has no row to go along, or is in a loop around rows
+        others = two.within_inames.difference([other for _, other in pairs])
+        if len(others) != 1:  # it reads an element of a row, or is in a loop around rows
             continue
-        if not apart and not writes_along(kernel.expanded, two, *own):
+        (along,) = others
+        if not apart and not writes_along(kernel.expanded, two, along):
             continue
         try:
             new, news = (kernel, {}) if is_joined else in_loops_of_its_own(kernel, two.id)

@@ -48,13 +48,15 @@ def of_kind(kind: str) -> list[Program]:
     return [program for program in PROGRAMS if program.name.startswith(f"{kind}.")]
 
 
-def compare(programs: Sequence[Program], patch: pytest.MonkeyPatch, *places: int) -> None:
-    """Compare programs with plain Python at some of their sizes, from the last one on if first."""
-    jitted = [pg.jit(program.function, target="c") for program in programs]
+def compare(
+    programs: Sequence[Program], patch: pytest.MonkeyPatch, *places: int, target: str = "c"
+) -> None:
+    """Compare programs with plain Python at some of their sizes: -1 is the largest one."""
+    jitted = [pg.jit(program.function, target=target) for program in programs]
     for place in places:
         able = [k for k, program in enumerate(programs) if place < len(program.sizes)]
         arguments = {k: programs[k].arguments(programs[k].sizes[place]) for k in able}
-        found = outcomes([(jitted[k], arguments[k]) for k in able], patch)
+        found = outcomes([(jitted[k], arguments[k]) for k in able], patch, target)
         for k, left in zip(able, found, strict=True):
             program = programs[k]
             what = f"{program.name}, size {program.sizes[place]}"
@@ -87,3 +89,9 @@ def test_on_c(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_sizes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(of_kind(kind), monkeypatch, 0, 1, 2, 3)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("kind", KINDS)
+def test_on_opencl(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(of_kind(kind), monkeypatch, -1, target="opencl")

@@ -13,10 +13,12 @@ from typing import Any, TypeAlias
 import pytest
 
 from polygen.runtime.backends.c.c_compiler import load_library
+from polygen.runtime.backends.opencl.opencl_driver import build, default_context
 from tests.jit.agreement import Outcome, outcome
 from tests.properties.together import own_helpers
 
 _LOAD = "polygen.runtime.backends.c.c_function.load_library"
+_BUILD = "polygen.runtime.backends.opencl.opencl_backend.build"
 Call: TypeAlias = "tuple[Callable[..., Any], Sequence[Any]]"
 
 
@@ -24,12 +26,15 @@ class _PutOffError(BaseException):
     """A source is there, and is compiled later: nothing on the way catches this."""
 
 
-def outcomes(calls: Sequence[Call], patch: pytest.MonkeyPatch) -> list[Outcome | Exception]:
+def outcomes(
+    calls: Sequence[Call], patch: pytest.MonkeyPatch, target: str = "c"
+) -> list[Outcome | Exception]:
     """Return what each call leaves, or the error that it raises.
 
     Parameters:
-        calls: functions, as `pg.jit` returns them for C, no two of one name, and their arguments.
+        calls: functions, as `pg.jit` returns them, no two of one name, and their arguments.
         patch: restores what is put in the compiler's place.
+        target: the one that they were compiled for: ``"c"`` or ``"opencl"``.
     """
     libraries: dict[tuple[str, ...], Any] = {}
     wanted: dict[tuple[str, ...], list[str]] = {}
@@ -44,11 +49,14 @@ def outcomes(calls: Sequence[Call], patch: pytest.MonkeyPatch) -> list[Outcome |
     while len(found) < len(calls):
         wanted.clear()
         with patch.context() as patched:
-            patched.setattr(_LOAD, load)
+            if target == "c":
+                patched.setattr(_LOAD, load)
+            else:
+                patched.setattr(_BUILD, lambda _context, *rest: load(*rest))
             for number, (function, arguments) in enumerate(calls):
                 if number not in found:
                     _try(found, number, function, arguments)
-        _compile(list(wanted), libraries)
+        _compile(list(wanted), libraries, target)
     return [found[number] for number in range(len(calls))]
 
 
@@ -67,7 +75,10 @@ def _try(
 
 
 def _compile(
-    keys: Sequence[tuple[str, ...]], libraries: dict[tuple[str, ...], Any], part: int = 40
+    keys: Sequence[tuple[str, ...]],
+    libraries: dict[tuple[str, ...], Any],
+    target: str,
+    part: int = 40,
 ) -> None:
     """Compile sources with the same options together, and keep the library for each."""
     by_options: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
@@ -76,5 +87,8 @@ def _compile(
     for options, alike in by_options.items():
         for some in (alike[at : at + part] for at in range(0, len(alike), part)):
             text = "\n".join(own_helpers(key[0], number) for number, key in enumerate(some))
-            library = load_library(text, options)
+            if target == "c":
+                library = load_library(text, options)
+            else:
+                library = build(default_context(), text, options)
             libraries.update(dict.fromkeys(some, library))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.tuning.prepared import without_single_iterations
+from polygen.tuning.prepared import beside_rows, without_single_iterations
 from tests.few import few
 from tests.tuning.test_repeated import launches
 from tests.tuning.test_whole_kernels import H200, largest_group
@@ -154,3 +154,14 @@ def test_loops_around_rows_are_no_rows() -> None:
     np.testing.assert_array_equal(z, c.sum(1))
     np.testing.assert_array_equal(y, before.max(1) + w)
     np.testing.assert_array_equal(c, np.minimum(np.minimum(before + w, 9) + w, 9))
+
+
+@pytest.mark.parametrize("element", ["a[k,k]", "a[k,0]"])
+def test_elements_of_rows_stay_where_they_are(element: str) -> None:
+    """What reads one element of each row has no loop along rows."""
+    knl = pg.make_kernel(
+        ["{ [i,j]: 0<=i,j<64 }", "{ [k]: 0<=k<64 }"],
+        ["s[i] = sum(j, a[i,j])", f"b[k] = {element}"],
+        [pg.GlobalArg("a", "float64", (64, 64)), "..."],
+    )
+    assert beside_rows(knl, {}, 4) is knl
