@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -199,14 +200,14 @@ def to_gpu(*arrays: Any) -> Any:
         NoLibrary: if CuPy is not installed.
     """
     try:
-        import cupy  # noqa: PLC0415  (needed here alone)
+        cupy: Any = importlib.import_module("cupy")
     except ImportError:
         raise NoLibrary(
             "to_gpu was asked for, and CuPy, which copies arrays to a GPU, is not installed",
             remedy="pip install cupy-cuda12x; NumPy's arrays need no to_gpu: compiled functions "
             "copy them",
         ) from None
-    found = [cupy.asarray(array) for array in arrays]
+    found: list[Any] = [cupy.asarray(array) for array in arrays]
     return found[0] if len(found) == 1 else tuple(found)
 
 

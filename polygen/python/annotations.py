@@ -89,7 +89,8 @@ def where(condition: Any, if_true: Any, if_false: Any) -> Any:
     >>> int(pg.where(3 > 2, 10, 20))
     10
     """
-    return np.where(condition, if_true, if_false)
+    choose: Any = np.where  # pyright: ignore[reportUnknownMemberType]
+    return choose(condition, if_true, if_false)
 
 
 def _update(array: Any, index: Any, value: Any, operation: np.ufunc) -> None:

@@ -14,9 +14,10 @@ atomic in such loops, also where nothing says so.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import islpy as isl
 
@@ -52,6 +53,10 @@ class LoopClaim:
     shown: str
 
 
+_Sizes: TypeAlias = Mapping[str, Any]
+_Refusal: TypeAlias = tuple[Callable[[_Sizes], bool], Callable[[_Sizes], PragmaRefused]]
+
+
 @dataclass
 class Claims:
     """The claims of a block, and what became of them.
@@ -63,10 +68,8 @@ class Claims:
     """
 
     kernel: Kernel
-    lines: list[str] = field(default_factory=list)
-    refusals: list[tuple[Callable[[Mapping[str, Any]], bool], Callable[..., PragmaRefused]]] = (
-        field(default_factory=list)
-    )
+    lines: list[str] = field(default_factory=list[str])
+    refusals: list[_Refusal] = field(default_factory=list[_Refusal])
 
     def check(self, sizes: Mapping[str, Any]) -> None:
         """Check claims for the sizes of a call.
@@ -80,24 +83,44 @@ class Claims:
 
 
 def loop_claims(
-    body: Sequence[Node], pragmas: Mapping[Position, Sequence[Pragma]]
+    body: Sequence[Node],
+    pragmas: Mapping[Position, Sequence[Pragma]],
+    heads: Mapping[Position, str],
 ) -> Iterator[LoopClaim]:
     """Yield what is claimed of the loops among statements.
 
     Parameters:
         body: the statements.
         pragmas: those of the function, by the place of what each is about.
+        heads: what the loops of the function run over, by place (`loop_heads`): loops of helpers
+            may have the same place, in another file.
     """
     for node in body:
         if isinstance(node, For) and node.is_written and node.node is not None:
-            place = node.node.lineno, node.node.col_offset  # type: ignore[attr-defined]
+            statement = cast("ast.stmt", node.node)
+            place = statement.lineno, statement.col_offset
+            is_own = heads.get(place) == _head(statement)
             for pragma in pragmas.get(place, ()):
-                if isinstance(pragma, LoopPragma):
+                if isinstance(pragma, LoopPragma) and is_own:
                     yield LoopClaim(node.iname, pragma, _shown(pragma))
         if isinstance(node, For | While):
-            yield from loop_claims(node.body, pragmas)
+            yield from loop_claims(node.body, pragmas, heads)
         elif isinstance(node, When):
-            yield from loop_claims([*node.body, *node.otherwise], pragmas)
+            yield from loop_claims([*node.body, *node.otherwise], pragmas, heads)
+
+
+def loop_heads(tree: ast.AST) -> dict[Position, str]:
+    """Return what the loops in a definition run over, as text, by place."""
+    return {
+        (node.lineno, node.col_offset): _head(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.For)
+    }
+
+
+def _head(node: ast.stmt) -> str:
+    parts = (node.target, node.iter) if isinstance(node, ast.For) else ()
+    return " in ".join(map(ast.unparse, parts))
 
 
 def _shown(pragma: LoopPragma) -> str:
@@ -110,7 +133,7 @@ def _shown(pragma: LoopPragma) -> str:
 def claimed(
     kernel: Kernel,
     loops: Sequence[LoopClaim],
-    atomic: Collection[Position],
+    atomic: Collection[tuple[str, int, int]],
     names: Mapping[str, str],
 ) -> Claims:
     """Return what becomes of the claims about a kernel.
@@ -118,7 +141,7 @@ def claimed(
     Parameters:
         kernel: the kernel as the statements say it.
         loops: what is claimed.
-        atomic: the places of updates that are said to be atomic, as errors show them.
+        atomic: files, lines and columns of updates that are said to be atomic.
         names: what the user calls the names of the kernel.
 
     Raises:
@@ -127,7 +150,7 @@ def claimed(
     updates = {
         insn.id
         for insn in kernel.instructions
-        if insn.location is not None and (insn.location.line, insn.location.column) in atomic
+        if (at := insn.location) is not None and (at.file, at.line, at.column) in atomic
     }
     found = Claims(kernel)
     for claim in loops:
@@ -263,7 +286,7 @@ class _Claimed:
         iname = self._claim.iname
         for d in [c.dependence for c in unsure]:
             insn = self._kernel.instruction(d.source)
-            if d.source == d.sink and insn.within_inames == {iname}:
+            if d.source == d.sink and insn.within_inames == frozenset((iname,)):
                 try:
                     self._claims.kernel = assume_independent(
                         self._claims.kernel, d.source, d.source
@@ -312,8 +335,11 @@ class _Claimed:
 def _later(
     make: Callable[[ConditionalDependence, Mapping[str, Any]], PragmaRefused],
     found: ConditionalDependence,
-) -> Callable[..., PragmaRefused]:
-    return lambda sizes: make(found, sizes)
+) -> Callable[[_Sizes], PragmaRefused]:
+    def error(sizes: _Sizes) -> PragmaRefused:
+        return make(found, sizes)
+
+    return error
 
 
 def _two_instances(d: Dependence, sizes: Mapping[str, Any]) -> dict[str, int]:

@@ -904,6 +904,23 @@ def _better(trace: Expressions, sign: str, best: Number, other: Number) -> Numbe
     return trace.chosen(is_better, other, best)
 
 
+def _check_domain(trace: Expressions, ufunc: np.ufunc, value: Number) -> None:
+    """Let the call raise what functions of `math` raise, where NumPy's give no number."""
+    if value.is_constant:
+        return
+    tree: Any = value.element()
+    if ufunc is np.sqrt:
+        trace.fault(ex.Comparison(tree, "<", 0.0), ValueError)
+    elif ufunc in (np.log, np.log2, np.log10):
+        trace.fault(ex.Comparison(tree, "<=", 0.0), ValueError)
+    elif ufunc is np.log1p:
+        trace.fault(ex.Comparison(tree, "<=", -1.0), ValueError)
+    elif ufunc is np.exp:
+        too_large = ex.Comparison(tree, ">", _LARGEST_OF_EXP)
+        is_finite = ex.Call(ex.Variable("isfinite"), (tree,))
+        trace.fault(ex.LogicalAnd((too_large, is_finite)), OverflowError)
+
+
 def _python_function(ufunc: np.ufunc, rule: Rule | None = None) -> Row:
     """Return a function of `math`: of numbers, to a float of Python's."""
 
@@ -912,6 +929,8 @@ def _python_function(ufunc: np.ufunc, rule: Rule | None = None) -> Row:
         if len(numbers) < len(operands):
             raise Refused("a function of 'math' is given an array", "use NumPy's")
         given = [as_float(one) for one in numbers]
+        if rule is None:
+            _check_domain(trace, ufunc, given[0])
         found = trace.elementwise(rule or _RULES[ufunc], given)
         assert isinstance(found, Number)
         if found.is_constant:
@@ -960,6 +979,7 @@ def _typed_call(dtype: type[np.generic]) -> Row:
     return row
 
 
+_LARGEST_OF_EXP = 709.782712893384  # what exp() of double precision is of
 _SPELLED = {"erf": "erf", "erfc": "erfc", "gamma": "tgamma", "lgamma": "lgamma"}
 
 TABLE: dict[Any, Row] = {

@@ -26,7 +26,7 @@ from polygen.python.generated_calls import MISS, PLAIN, CallWriter
 from polygen.python.interpreted import interpreted, names_read
 from polygen.python.kernel_of_nodes import kernel_of_nodes
 from polygen.python.liveness import liveness
-from polygen.python.loop_claims import Claims, claimed, loop_claims
+from polygen.python.loop_claims import Claims, claimed, loop_claims, loop_heads
 from polygen.python.nodes import For, Node, Nodes, When, While
 from polygen.python.pragmas.pragma_data import AtomicPragma, Pragma
 from polygen.python.pragmas.pragma_places import Position
@@ -311,12 +311,17 @@ class Program:
     def _claims(self, plain: Kernel, traced: Traced) -> Claims:
         """Return what becomes of the pragmas about a block."""
         atomic = [
-            (line, column + self.source.indent)
+            (self.source.file, line, column + self.source.indent)
             for (line, column), pragmas in self._said.items()
             if any(isinstance(pragma, AtomicPragma) for pragma in pragmas)
         ]
         names = {**traced.names, **{one.name: one.path for one in traced.inputs}}
-        return claimed(plain, list(loop_claims(traced.nodes.body, self._said)), atomic, names)
+        return claimed(
+            plain,
+            list(loop_claims(traced.nodes.body, self._said, loop_heads(self.source.tree))),
+            atomic,
+            names,
+        )
 
     def _host(
         self,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polygen.errors import ProofLimit
+from polygen.errors import EndlessLoop, ProofLimit
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel
@@ -85,7 +85,7 @@ def _variants(kernel: Kernel) -> Variants | None:
         return None
     try:
         found = variants(kernel)
-    except ProofLimit:
+    except (ProofLimit, EndlessLoop):  # no size says where a loop that a condition ends does
         return None
     return found if len(found) > 1 else None
 

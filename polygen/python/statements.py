@@ -246,6 +246,8 @@ class Statements(Calls):
             joined = joined_type(own, value)
         except Refused as error:
             raise Refused(f"'{name}': {error.why}", error.remedy) from None
+        if name.startswith(("?result", "?value")) and value.weak != cell.weak:
+            raise Refused("paths return numbers of Python's and of NumPy's")
         if joined != (cell.dtype, cell.weak):
             key = self.type_keys[cell.name]
             if self.types.get(key) == joined:
@@ -586,12 +588,11 @@ class Statements(Calls):
         self.depth -= 1
         made.kept = made.kept and not needs_no_variable(made)
         self.emit(made)
-        results = {n for n in (*one, *other) if n.startswith("?result")}
-        self._join_branches(assigned | results, before, [one, other])
+        self._join_branches(assigned | {*is_left, *is_other_left}, before, [one, other])
         if is_left != is_other_left:
-            raise Refused("some paths return a value, and others none", "return on all paths")
+            raise Refused("paths return different numbers of values", "return as many on all paths")
         if is_left:
-            raise Returned(self._joined_result(results))
+            raise Returned(self._joined_result(is_left))
 
     def _branch(
         self,
@@ -599,36 +600,36 @@ class Statements(Calls):
         body: Sequence[ast.stmt],
         known: list[Affine],
         before: dict[str, Any],
-    ) -> tuple[dict[str, Any], bool]:
-        """Interpret a branch: what names stand for behind it, and whether it returns."""
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Interpret a branch: what names stand for behind it, and names of what it returns."""
         self.names = dict(before)
-        is_left = False
+        is_left: tuple[str, ...] = ()
         with self.inside(made), self.facts.assuming(known):
             try:
                 self.block(body)
             except Returned as found:
-                is_left = True
-                self._bind_result(found.value)
+                is_left = self._bind_result(found.value)
         ended, self.names = self.names, dict(before)
         return ended, is_left
 
-    def _bind_result(self, value: Value) -> None:
-        """Let what a branch returns have a name."""
+    def _bind_result(self, value: Value) -> tuple[str, ...]:
+        """Let what a branch returns have names, and return them."""
         if isinstance(value, Several):
-            names = [f"?result{at}" for at in range(len(value.parts))]
+            names = tuple([f"?result{at}" for at in range(len(value.parts))])
             parts = [self._kept(part) for part in value.parts]
         else:
-            names, parts = ["?result"], [value]
+            names, parts = ("?result",), [value]
         for name, part in zip(names, parts, strict=True):
             if isinstance(part, View) and part.base.role == "input":
                 raise Refused("a branch returns an argument", "return a copy")
             if not isinstance(part, Number | Lazy | View):
                 raise Refused("a branch returns something that is no number and no array")
             self.bind(name, part)
+        return names
 
-    def _joined_result(self, names: set[str]) -> Value:
-        found = [self._read(name, self.names[name]) for name in sorted(names)]
-        return found[0] if names == {"?result"} else Several(tuple(found))
+    def _joined_result(self, names: tuple[str, ...]) -> Value:
+        found = [self._read(name, self.names[name]) for name in names]
+        return found[0] if names == ("?result",) else Several(tuple(found))
 
     def _join_branches(
         self, names: set[str], before: dict[str, Any], ends: list[dict[str, Any]]

@@ -15,7 +15,7 @@ import numpy as np
 from polygen.ir import expression as ex
 from polygen.python.affine import Affine, affine_text, number
 from polygen.python.block_structure import structured
-from polygen.python.function_source import FunctionSource
+from polygen.python.function_source import FunctionSource, read_function
 from polygen.python.liveness import liveness
 from polygen.python.nodes import Assign, Nodes, Storage
 from polygen.python.refused import Refused
@@ -134,6 +134,20 @@ def trace(
             error.source = error.source or tracer.source
             raise
     raise Refused("the types of variables depend on each other in a circle")
+
+
+_BODIES: dict[tuple[Any, str], list[ast.stmt]] = {}
+_MOST_BODIES = 256
+
+
+def _helper_body(function: Any, text: str) -> list[ast.stmt]:
+    """Return the statements of a helper: the same objects each time, by which types are kept."""
+    key = (function.__code__, text)
+    if key not in _BODIES:
+        if len(_BODIES) >= _MOST_BODIES:
+            _BODIES.pop(next(iter(_BODIES)))
+        _BODIES[key] = structured(read_function(function).tree.body)
+    return _BODIES[key]
 
 
 class _Tracer(Statements):
@@ -311,7 +325,7 @@ class _Tracer(Statements):
 
     def inlined_body(self, source: FunctionSource, names: dict[str, Any], call: int) -> Value:
         kept = (self.source, self.names, self.outer, self.live, self.frame, self.frame_depth)
-        body = structured(source.tree.body)
+        body = _helper_body(source.function, source.text)
         self.source, self.names, self.outer = source, names, source.outer_values()
         self.frame, self.frame_depth = (*self.frame, call), self.depth
         self.live = liveness(body)

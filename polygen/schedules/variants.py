@@ -226,7 +226,8 @@ def _told_apart(kernel: Kernel, row: LoopConditions, cell: _Cell) -> list[_Cell]
     if row.parallel.is_always:
         return [cell]
     left, found = cell.allowed, list[_Cell]()
-    for condition, arrays in ((row.parallel, {}), (row.with_old_values, row.overwritten)):
+    nothing: _Readers = {}
+    for condition, arrays in ((row.parallel, nothing), (row.with_old_values, row.overwritten)):
         part = left.intersect(condition.allowed)
         if part.is_disjoint(many):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -405,3 +406,23 @@ def test_a_pragma_about_python_is_listed() -> None:
     compiled = pg.jit(stays_python)
     assert compiled(X[:3], 3) == stays_python(X[:3], 3)
     assert "a pragma about Python: nothing is made of it" in compiled.explain()
+
+
+def test_a_helper_elsewhere_at_the_same_place() -> None:
+    """Its loop is no claim's, though it begins in the line and column of one."""
+    helper_text = "\n\ndef running(x, n):\n    for k in range(1, n):\n        x[k] += x[k - 1]\n"
+    text = """def f(x, y, n):
+    running(x, n)
+    #pragma parallel for
+    for i in range(n):
+        y[i] = 2*x[i]
+"""
+    scope: dict[str, Any] = {}
+    exec(compile(helper_text, "<helper>", "exec"), scope)  # noqa: S102
+    linecache.cache["<helper>"] = (1, None, helper_text.splitlines(keepends=True), "<helper>")
+    exec(text, scope)  # noqa: S102
+    x, y = X.copy(), 0 * X
+    compiled = pg.jit(scope["f"], source=text)
+    compiled(x, y, 300)
+    np.testing.assert_allclose(y, 2 * X.cumsum())
+    assert compiled.explain().count("parallel for: proved") == 1

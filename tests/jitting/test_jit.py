@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import threading
 from typing import Any
@@ -95,6 +96,22 @@ def test_a_division_by_zero_is_pythons_error() -> None:
     np.testing.assert_array_equal(compiled(np.array([1.0, 2, 4]), 8), [8, 4, 2])
     with pytest.raises(ZeroDivisionError):
         compiled(np.array([1.0, 0, 4]), 8)
+
+
+def test_functions_of_math_raise_what_they_raise_in_python() -> None:
+    def roots(x: Array) -> float:
+        total = 0.0
+        for i in range(len(x)):
+            total += math.sqrt(x[i]) + math.log(x[i] + 1.0) + math.exp(x[i])
+        return total
+
+    compiled = pg.jit(roots)
+    assert math.isclose(compiled(np.array([1.0, 2.0])), roots(np.array([1.0, 2.0])))
+    with pytest.raises(ValueError, match="math domain error"):
+        compiled(np.array([1.0, -0.5]))
+    with pytest.raises(OverflowError):
+        compiled(np.array([800.0]))
+    assert compiled(np.array([1.0, math.inf])) == math.inf
 
 
 def test_arguments_that_overlap_are_pythons_business() -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.atomicity import update_of
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 
@@ -111,4 +112,4 @@ def _choice(target: Expression, value: Expression, condition: Expression) -> str
 def names_read(found: Accumulation) -> frozenset[str]:
     """Return the names that what is combined, and when, depends on."""
     parts = (found.operand, *found.conditions, *found.predicates)
-    return frozenset().union(*map(walk.free_variables, parts))
+    return NO_NAMES.union(*map(walk.free_variables, parts))

@@ -121,9 +121,9 @@ def _atomic(said: PragmaText) -> AtomicPragma:
 class _Loop:
     """What has been read of a pragma before a loop."""
 
-    words: dict[str, SourceLocation] = field(default_factory=dict)
-    names: dict[str, list[Named]] = field(default_factory=dict)
-    reductions: list[ReductionClause] = field(default_factory=list)
+    words: dict[str, SourceLocation] = field(default_factory=dict[str, SourceLocation])
+    names: dict[str, list[Named]] = field(default_factory=dict[str, list[Named]])
+    reductions: list[ReductionClause] = field(default_factory=list[ReductionClause])
     block: int | None = None
 
 
