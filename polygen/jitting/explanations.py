@@ -15,7 +15,8 @@ def explained(name: str, steps: Mapping[int, Sequence[Step]]) -> str:
     lines = [f"{name}:"]
     for at in sorted(steps):
         for step in steps[at]:
-            lines += _of_kernel(step) if isinstance(step, KernelRegion) else _of_python(step)
+            said = _of_kernel(step) if isinstance(step, KernelRegion) else _of_python(step)
+            lines += said if said[0] not in lines or isinstance(step, KernelRegion) else []
     return "\n".join(lines)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from polygen.errors import (
     MisplacedPragma,
     NotCompiled,
@@ -100,6 +102,7 @@ class HostStatements:
         run: runs them on values of names.
         end: the number of the statement behind it.
         claims: what is said of pragmas about them: nothing is made of these.
+        kind: of the values that they were refused for, see `_kind_of`.
     """
 
     lines: tuple[int, int]
@@ -110,6 +113,7 @@ class HostStatements:
     end: int
     is_trivial: bool = False
     claims: tuple[str, ...] = ()
+    kind: tuple[Any, ...] = ()
 
 
 Step = KernelRegion | HostStatements
@@ -204,6 +208,8 @@ class Program:
 
     def _tried(self, step: Step, names: dict[str, Any]) -> Any:
         if isinstance(step, HostStatements):
+            if step.kind and step.kind != _kind_of(names):
+                return MISS
             return step.run(names)
         try:
             values = [names[name] for name in step.given]
@@ -239,7 +245,9 @@ class Program:
             )
         known = self.steps.setdefault(at, [])
         if isinstance(step, HostStatements):
-            known[:] = [one for one in known if not isinstance(one, HostStatements)]
+            others = [one for one in known if isinstance(one, HostStatements)]
+            if len(others) >= _MOST_REFUSED:
+                step.kind = ()  # of all values
             known.append(step)
         else:
             known.insert(0, step)
@@ -343,11 +351,11 @@ class Program:
                 compiled[given] = interpreted(self.source, body, given)
             return compiled[given](values)
 
-        del names
         lines = (body[0].lineno, body[-1].end_lineno or body[-1].lineno)
         return HostStatements(
-            lines, why, remedy, where, run, end, is_trivial, self._not_looked_at(lines)
-        )
+            lines, why, remedy, where, run, end, is_trivial, self._not_looked_at(lines),
+            _kind_of(names),
+        )  # fmt: skip
 
     def _not_looked_at(self, lines: tuple[int, int]) -> tuple[str, ...]:
         """Return what is said of pragmas about statements that stay Python."""
@@ -360,6 +368,19 @@ class Program:
                 for pragma in pragmas
             ]
         )
+
+
+_MOST_REFUSED = 8  # kinds of values for which statements are looked at again
+
+
+def _kind_of(names: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what decides, as a rule, whether kernels can have statements: types, small extents."""
+    found: list[Any] = []
+    for name, value in names.items():
+        found += [name, type(value)]
+        if isinstance(value, np.ndarray):
+            found += [value.dtype, *[min(extent, 2) for extent in value.shape]]
+    return tuple(found)
 
 
 # isl is not made for two threads at once.

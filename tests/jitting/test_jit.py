@@ -71,6 +71,17 @@ def test_statements_that_kernels_lack_stay_python(capsys: pytest.CaptureFixture[
     assert text.count("kernel 'printing'") == 2
 
 
+def test_what_is_refused_for_some_arguments_is_compiled_for_others() -> None:
+    def reciprocals(x: Array) -> Array:
+        return x.astype(np.float64) + 1
+
+    compiled = pg.jit(reciprocals)
+    assert compiled(np.array([1], dtype=object))[0] == 2
+    assert "kernel" not in compiled.explain()
+    np.testing.assert_array_equal(compiled(np.arange(3)), [1, 2, 3])
+    assert "kernel 'reciprocals'" in compiled.explain()
+
+
 def test_strict_refuses_them_with_the_line() -> None:
     def trying(x: Array) -> None:
         x[:] = 2 * x
