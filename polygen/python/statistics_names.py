@@ -248,6 +248,18 @@ def rounded(trace: Expressions, value: Value, decimals: Value | None = None) -> 
     return given if given.dtype.kind in "iu" else trace.called(np.rint, [given])
 
 
+def numbers_for_what_is_none(trace: Expressions, value: Value) -> Value:
+    """Return ``np.nan_to_num``: 0 for what is no number, the largest numbers for infinities."""
+    given = array_of(trace, value)
+    if given.dtype.kind != "f":
+        raise Refused(f"np.nan_to_num of {given.dtype}", "only floats have what is no number")
+    held = trace.stored(given) if isinstance(given, Lazy) else given
+    largest = constant_number(np.finfo(given.dtype).max)
+    clipped = TABLE[np.clip](trace, held, constant_number(-largest.value), largest)
+    is_none = trace.called(np.isnan, [held])
+    return TABLE[np.where](trace, is_none, constant_number(given.dtype.type(0)), clipped)
+
+
 ROWS: dict[Any, Callable[..., Value]] = {
     np.var: variance,
     np.std: deviation,
@@ -259,6 +271,7 @@ ROWS: dict[Any, Callable[..., Value]] = {
     np.cumsum: running(np.add, "+"),
     np.cumprod: running(np.multiply, "*"),
     np.diff: differences,
+    np.nan_to_num: numbers_for_what_is_none,
     np.round: rounded,
     np.around: rounded,
 }

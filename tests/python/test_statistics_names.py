@@ -109,6 +109,15 @@ def _places(a: Any) -> Any:
     return a.argmax(), a.argmin(), a.argmax(axis=1), a.argmin(axis=0), a.argmax(axis=0)
 
 
+def numbers(a: Any) -> Any:
+    return np.nan_to_num(a), np.nan_to_num(a[0] * 2)
+
+
+def test_numbers_for_what_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    array = np.array([[1.5, np.nan, np.inf], [-np.inf, -0.0, 1e300]])
+    compare_kernels([(numbers, (array,))], monkeypatch)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -118,6 +127,7 @@ def _places(a: Any) -> Any:
         ("np.var(a + 1j)", "complex"),
         ("np.argmax(a + 1j)", "complex"),
         ("np.diff(a > 1)", "truth values"),
+        ("np.nan_to_num(a + 1j)", "complex128"),
     ],
 )
 def test_refused(text: str, says: str) -> None:

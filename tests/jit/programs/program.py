@@ -23,6 +23,8 @@ class Program:
             point may differ.
         stays_python: pieces of the lines that say why statements stay Python's, as `explain` has
             them at the largest size; none, if all that is repeated is in kernels.
+        is_validated: whether the program of loops can be compared with the kernel in the time that
+            there is; a warning says so, where it cannot.
     """
 
     function: Callable[..., Any]
@@ -30,6 +32,7 @@ class Program:
     sizes: tuple[int, ...] = SIZES
     roundings: float = 100.0
     stays_python: tuple[str, ...] = ()
+    is_validated: bool = True
 
     @property
     def name(self) -> str:

@@ -103,12 +103,13 @@ def checked(
     found = Found([], 0, {})
     jitted = {f.seed: pg.jit(as_users_have_it(f), target="c") for f in functions}
     for n, m in sizes:
-        meant = {f.seed: left for f in functions if (left := expected(f, n, m)) is not None}
+        each = {f.seed: expected(f, n, m) for f in functions}
+        meant = {seed: Outcome(*one) for seed, one in each.items() if one is not None}
         asked = [f for f in functions if f.seed in meant]
         left = outcomes([(jitted[f.seed], f.arguments(n, m)) for f in asked], patch)
         for function, outcome in zip(asked, left, strict=True):
             found.calls += 1
-            error = _error(outcome, Outcome(*meant[function.seed]))
+            error = _error(outcome, meant[function.seed])
             if error is not None:
                 found.failures.append(Failure(function, (n, m), error))
     for seed, function_of_seed in jitted.items():
