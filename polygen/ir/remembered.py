@@ -116,7 +116,7 @@ def shared(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @wraps(function)
     def remembered(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        if any([_is_large(arg) for arg in args]):  # and hardly asked for again: a hash is dear
+        if any(map(_is_large, args)):  # and hardly asked for again: a hash is dear
             return function(*args, **kwargs)
         key = tuple([same_form(arg) for arg in (*args, *kwargs.items())])
         found: Any = known.get(key, _NOTHING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -63,8 +63,9 @@ def first_difference(meant: Any, got: Any) -> str | None:
         got: what the kernel computes.
     """
     if isinstance(meant, tuple | list):
-        for at, (one, other) in enumerate(zip(meant, got, strict=True)):
-            found = first_difference(one, other)
+        parts = cast("Any", meant)
+        for at, pair in enumerate(zip(parts, got, strict=True)):
+            found = first_difference(*pair)
             if found is not None:
                 return f"part {at}: {found}"
         return None

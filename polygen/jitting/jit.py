@@ -175,7 +175,7 @@ def jit(
     """
     options = {"target": target, "strict": strict, "source": source}
     if function is None:
-        return lambda wrapped: CompiledFunction(wrapped, options)
+        return functools.partial(CompiledFunction, options=options)
     if not isinstance(function, types.FunctionType):
         raise NoSource(
             f"pg.jit is given a {type(function).__name__}, and compiles functions",

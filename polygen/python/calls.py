@@ -15,7 +15,7 @@ from polygen.errors import NoSource
 from polygen.python.affine import Affine, number
 from polygen.python.annotated_calls import ROWS
 from polygen.python.annotations import loop_range, prange
-from polygen.python.expressions import _SIGNS, Expressions
+from polygen.python.expressions import SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
 from polygen.python.more_numpy_names import METHODS, OWN_METHODS, TABLE, matrix_product
 from polygen.python.nodes import Storage
@@ -57,7 +57,7 @@ class Calls(Expressions):
         super().__init__()
         self.source: FunctionSource | None = None
         self.frame: tuple[int, ...] = ()
-        self.frame_depth = 0
+        self.frame_depth: int = 0
         self.type_keys: dict[str, Any] = {}
         self.started: set[str] = set()
         self.merged: dict[str, str] = {}
@@ -67,7 +67,7 @@ class Calls(Expressions):
 
     def sign_of(self, op: ast.operator) -> str:
         """Return an operator's sign."""
-        return "@" if isinstance(op, ast.MatMult) else _SIGNS[type(op)]
+        return "@" if isinstance(op, ast.MatMult) else SIGNS[type(op)]
 
     # --- arrays
 
@@ -264,7 +264,7 @@ class Calls(Expressions):
             return found
         items = self._zipped([found])
         element = items[3]
-        return (*items[:3], lambda index: _first(element(index)))
+        return (*items[:3], _first_of(element))
 
     def _zipped(self, parts: Sequence[Value | None]) -> Items:
         arrays = [part for part in parts if part is not None]
@@ -310,6 +310,10 @@ class Calls(Expressions):
         if not step.is_constant or step.constant == 0:
             raise Refused("the step of range() is no constant", node=node)
         return forms[0], forms[1], step.constant
+
+
+def _first_of(element: Callable[[Affine], Value]) -> Callable[[Affine], Value]:
+    return lambda index: _first(element(index))
 
 
 def _first(value: Value) -> Value:

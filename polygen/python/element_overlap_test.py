@@ -62,7 +62,7 @@ def _are_apart(
     for name, (low, high) in ranges.items():
         for copy in (own[name], other[name]):
             known += _between(copy, low, high)
-    asked = set().union(*[walk.free_variables(i) for i in (*one, *two)])
+    asked = set[str]().union(*[walk.free_variables(i) for i in (*one, *two)])
     known += _known_ranges(asked, facts)
     known += [ex.Comparison(form.tree(), ">=", 0) for form in facts.guards]
     sets = [condition_set(condition) for condition in (*equalities, *known)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -48,7 +49,12 @@ from polygen.python.values import (
     literal,
 )
 
-_SIGNS: dict[type[ast.AST], str] = {
+_SIGNED: dict[type[ast.unaryop], Rule] = {
+    ast.USub: NEGATIVE,
+    ast.UAdd: POSITIVE,
+    ast.Invert: INVERTED,
+}
+SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
     ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
     ast.BitXor: "^", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==",
@@ -75,7 +81,7 @@ class Expressions(Trace):
         Raises:
             Refused: if kernels have no such thing.
         """
-        rule = _RULES.get(type(node))
+        rule = self._of_expressions.get(type(node))
         if rule is None:
             raise refused_construct(node)
         outer, self.node = self.node, node if isinstance(node, ast.Call) else self.node
@@ -102,8 +108,7 @@ class Expressions(Trace):
             return self._read(node.id, self.names[node.id])
         if node.id in self.outer:
             return self.outside(self.from_outside(node.id))
-        builtins: Any = __builtins__
-        known = builtins if isinstance(builtins, dict) else vars(builtins)
+        known = vars(builtins)
         if node.id in known:
             return Constant(known[node.id])
         raise Refused(f"'{node.id}' has no value here")
@@ -128,12 +133,11 @@ class Expressions(Trace):
         """Return a value of Python's, from outside of the function."""
         if isinstance(value, bool | int | float | complex | np.generic):
             return constant_number(value)
-        if isinstance(value, tuple):
-            return Several(tuple(map(self.outside, value)))
-        if isinstance(value, list):
-            return Several(tuple(map(self.outside, value)), is_list=True)
+        if isinstance(value, tuple | list):
+            parts = map(self.outside, cast("Sequence[Any]", value))
+            return Several(tuple(parts), is_list=isinstance(value, list))
         if isinstance(value, np.ndarray):
-            return self.outer_array(value)
+            return self.outer_array(cast("Any", value))
         return Constant(value)
 
     def outer_array(self, array: np.ndarray[Any, Any]) -> Value:
@@ -151,7 +155,7 @@ class Expressions(Trace):
     def _binary(self, node: ast.BinOp) -> Value:
         if isinstance(node.op, ast.MatMult):
             return self.matrix_product(self.value(node.left), self.value(node.right))
-        return self.operated(_SIGNS[type(node.op)], self.value(node.left), self.value(node.right))
+        return self.operated(SIGNS[type(node.op)], self.value(node.left), self.value(node.right))
 
     def operated(self, sign: str, left: Value, right: Value) -> Value:
         """Return what an operator makes of two values."""
@@ -280,7 +284,7 @@ class Expressions(Trace):
             value = other.value
             if value == 2 and one.dtype.kind != "b":
                 return self.elementwise(OPERATORS["*"], [one, one])
-            if value == 1 and one.dtype.kind in "ifc" and isinstance(value, int):
+            if isinstance(value, int) and value == 1 and one.dtype.kind in "ifc":
                 return self.elementwise(POSITIVE, [one])
             if value == 0.5 and one.dtype.kind == "f":
                 return self.called(np.sqrt, [one])
@@ -325,8 +329,7 @@ class Expressions(Trace):
             one = arithmetic(one)
             if isinstance(sign, ast.USub) and one.affine is not None:
                 return affine_number(one.affine.times(-1))
-        rules = {ast.USub: NEGATIVE, ast.UAdd: POSITIVE, ast.Invert: INVERTED}
-        return self.elementwise(rules[type(sign)], [one])
+        return self.elementwise(_SIGNED[type(sign)], [one])
 
     # --- conditions
 
@@ -397,7 +400,7 @@ class Expressions(Trace):
         values = [self.value(part) for part in (node.left, *node.comparators)]
         parts: list[Value] = []
         for op, left, right in zip(node.ops, values[:-1], values[1:], strict=True):
-            parts.append(self._one_comparison(_SIGNS[type(op)], left, right))
+            parts.append(self._one_comparison(SIGNS[type(op)], left, right))
         if len(parts) == 1:
             return parts[0]
         numbers = [part for part in parts if isinstance(part, Number)]
@@ -500,8 +503,8 @@ class Expressions(Trace):
         if isinstance(found, Constant) and found.value is ...:
             return ELLIPSIS
         if isinstance(found, Constant) and isinstance(found.value, slice):
-            given = found.value
-            ends3 = (given.start, given.stop, given.step)
+            given: Any = cast("Any", found).value
+            ends3: tuple[Any, ...] = (given.start, given.stop, given.step)
             return Slice(*[None if end is None else constant_number(end) for end in ends3])
         if isinstance(found, Number) and found.dtype == BOOL:
             raise Refused("a subscript is a truth value")
@@ -549,6 +552,21 @@ class Expressions(Trace):
         """Return ``left @ right``."""
         raise NotImplementedError
 
+    _of_expressions: ClassVar[dict[type[ast.AST], Callable[[Any, Any], Value]]] = {
+        ast.Name: _name,
+        ast.Constant: _constant,
+        ast.BinOp: _binary,
+        ast.UnaryOp: _unary,
+        ast.BoolOp: _joined_truths,
+        ast.Compare: _compared,
+        ast.IfExp: _choice,
+        ast.Subscript: _subscript,
+        ast.Tuple: _tuple,
+        ast.List: _tuple,
+        ast.Attribute: _attribute,
+        ast.Call: _call,
+    }
+
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -591,19 +609,3 @@ def joined_type(one: Number, other: Number) -> tuple[np.dtype, bool]:
         f"a name is a {one.dtype} in one case, and a {other.dtype} in the other",
         "convert it, so that it is of one type",
     )
-
-
-_RULES: dict[type[ast.AST], Callable[[Any, Any], Value]] = {
-    ast.Name: Expressions._name,
-    ast.Constant: Expressions._constant,
-    ast.BinOp: Expressions._binary,
-    ast.UnaryOp: Expressions._unary,
-    ast.BoolOp: Expressions._joined_truths,
-    ast.Compare: Expressions._compared,
-    ast.IfExp: Expressions._choice,
-    ast.Subscript: Expressions._subscript,
-    ast.Tuple: Expressions._tuple,
-    ast.List: Expressions._tuple,
-    ast.Attribute: Expressions._attribute,
-    ast.Call: Expressions._call,
-}

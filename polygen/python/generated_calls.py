@@ -12,7 +12,7 @@ def call(A, n):
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -131,24 +131,25 @@ class CallWriter:
         self, path: str, value: Any, checks: list[str], arrays: list[tuple[str, Any]]
     ) -> None:
         if isinstance(value, np.ndarray):
-            dtype = self._keep(value.dtype)
+            dtype = self._keep(cast("Any", value).dtype)
             checks += [
                 f"type({path}) is _pg_ndarray",
                 f"({path}.dtype is {dtype} or {path}.dtype == {dtype})",
                 f"{path}.ndim == {value.ndim}",
             ]
-            arrays.append((path, value))
+            arrays.append((path, cast("Any", value)))
         elif isinstance(value, tuple | list):
+            parts = cast("Sequence[Any]", value)
             checks += [
-                f"type({path}) is {self._keep(type(value))}",
-                f"len({path}) == {len(value)}",
+                f"type({path}) is {self._keep(type(parts))}",
+                f"len({path}) == {len(parts)}",
             ]
-            for at, part in enumerate(value):
+            for at, part in enumerate(parts):
                 self._check(f"{path}[{at}]", part, checks, arrays)
         elif isinstance(value, bool) or value is None:
             checks.append(f"{path} is {value}")
         elif isinstance(value, int | float | complex | np.generic):
-            checks.append(f"type({path}) is {self._keep(type(value))}")
+            checks.append(f"type({path}) is {self._keep(type(cast('Any', value)))}")
         else:
             checks.append(f"{path} is {self._keep(value)}")
 

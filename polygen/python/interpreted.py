@@ -76,4 +76,4 @@ def _closure_names(source: FunctionSource) -> set[str]:
 
 def names_read(body: Sequence[ast.stmt]) -> set[str]:
     """Return the names that statements mention."""
-    return set().union(*map(loads, body)) if body else set()
+    return set[str]().union(*map(loads, body))

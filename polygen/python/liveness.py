@@ -22,8 +22,8 @@ class Liveness:
             they are assigned.
     """
 
-    after: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
-    carried: dict[ast.stmt, frozenset[str]] = field(default_factory=dict)
+    after: dict[ast.stmt, frozenset[str]] = field(default_factory=dict[ast.stmt, frozenset[str]])
+    carried: dict[ast.stmt, frozenset[str]] = field(default_factory=dict[ast.stmt, frozenset[str]])
 
 
 def loads(node: ast.AST) -> set[str]:
@@ -137,4 +137,4 @@ def stores_of_target(target: ast.expr) -> set[str]:
 
 def _assigned(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return set().union(*map(stores_of_target, targets))
+    return set[str]().union(*map(stores_of_target, targets))

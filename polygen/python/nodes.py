@@ -15,6 +15,9 @@ import numpy as np
 from polygen.ir.expression import Expression
 from polygen.python.affine import Affine
 
+_Bounds: TypeAlias = tuple[Affine, Affine]
+_IndexGuard: TypeAlias = tuple[str, Affine]
+
 
 @dataclass
 class Assign:
@@ -157,12 +160,12 @@ class Nodes:
             form to below the form.
     """
 
-    body: list[Node] = field(default_factory=list)
-    storages: dict[str, Storage] = field(default_factory=dict)
-    scalars: dict[str, Scalar] = field(default_factory=dict)
-    parameters: dict[str, np.dtype | None] = field(default_factory=dict)
-    reduced: dict[str, tuple[Affine, Affine]] = field(default_factory=dict)
-    guards: list[Affine] = field(default_factory=list)
-    ends: dict[str, Expression] = field(default_factory=dict)
+    body: list[Node] = field(default_factory=list[Node])
+    storages: dict[str, Storage] = field(default_factory=dict[str, Storage])
+    scalars: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
+    parameters: dict[str, np.dtype | None] = field(default_factory=dict[str, np.dtype | None])
+    reduced: dict[str, _Bounds] = field(default_factory=dict[str, _Bounds])
+    guards: list[Affine] = field(default_factory=list[Affine])
+    ends: dict[str, Expression] = field(default_factory=dict[str, Expression])
     fault: str | None = None
-    index_guards: dict[tuple[str, Affine], None] = field(default_factory=dict)
+    index_guards: dict[_IndexGuard, None] = field(default_factory=dict[_IndexGuard, None])

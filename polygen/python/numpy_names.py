@@ -10,7 +10,7 @@ import builtins
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -377,7 +377,7 @@ def _chosen(trace: Expressions, value: Masked, dtype: np.dtype, operation: str) 
 def _count(trace: Expressions, value: Arrayed, axes: Sequence[int]) -> Number:
     total = affine_number(number(1))
     for at in axes:
-        total = trace.operated("*", total, affine_number(value.shape[at]))  # type: ignore[assignment]
+        total = cast("Number", trace.operated("*", total, affine_number(value.shape[at])))
     return total
 
 
@@ -982,14 +982,23 @@ def _typed_call(dtype: type[np.generic]) -> Row:
 _LARGEST_OF_EXP = 709.782712893384  # what exp() of double precision is of
 _SPELLED = {"erf": "erf", "erfc": "erfc", "gamma": "tgamma", "lgamma": "lgamma"}
 
+
+def _power(trace: Expressions, one: Value, other: Value) -> Value:
+    return trace.operated("**", one, other)
+
+
+def _dtype(_trace: Expressions, value: Any) -> Value:
+    return Constant(dtype_of(value))
+
+
 TABLE: dict[Any, Row] = {
     **{ufunc: _ufunc(rule) for ufunc, rule in _RULES.items()},
     **{
         getattr(np, name): _ufunc(Rule(name, OPERATORS[s].ufunc, OPERATORS[s].tree))
         for name, s in _OPERATORS.items()
     },
-    np.power: lambda trace, a, b: trace.operated("**", a, b),
-    np.dtype: lambda _trace, value: Constant(dtype_of(value)),
+    np.power: _power,
+    np.dtype: _dtype,
     np.sum: _reduction("sum", np.add),
     np.prod: _reduction("product", np.multiply),
     np.max: _reduction("max", np.maximum),

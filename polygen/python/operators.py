@@ -174,19 +174,24 @@ def _inverted(trees: Trees, dtype: np.dtype) -> Expression:
     return ex.LogicalNot(trees[0]) if dtype.kind == "b" else ex.BitwiseNot(trees[0])
 
 
+def _of_python(name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(operator, name)
+    return found
+
+
 OPERATORS: dict[str, Rule] = {
     "+": Rule("+", np.add, _added, operator.add),
     "-": Rule("-", np.subtract, _subtracted, operator.sub),
     "*": Rule("*", np.multiply, _multiplied, operator.mul),
-    "/": Rule("/", np.true_divide, _binary(ex.Quotient), operator.truediv),
-    "//": Rule("//", np.floor_divide, _binary(ex.FloorDiv), operator.floordiv),
+    "/": Rule("/", np.true_divide, _binary(ex.Quotient), _of_python("truediv")),
+    "//": Rule("//", np.floor_divide, _binary(ex.FloorDiv), _of_python("floordiv")),
     "%": Rule("%", np.remainder, _binary(ex.Remainder), operator.mod),
-    "**": Rule("**", np.power, _power, operator.pow),
-    "<<": Rule("<<", np.left_shift, _binary(ex.LeftShift), operator.lshift),
-    ">>": Rule(">>", np.right_shift, _binary(ex.RightShift), operator.rshift),
-    "&": Rule("&", np.bitwise_and, _bitwise(ex.BitwiseAnd, ex.BitwiseAnd), operator.and_),
-    "|": Rule("|", np.bitwise_or, _bitwise(ex.BitwiseOr, ex.BitwiseOr), operator.or_),
-    "^": Rule("^", np.bitwise_xor, _xor, operator.xor),
+    "**": Rule("**", np.power, _power, _of_python("pow")),
+    "<<": Rule("<<", np.left_shift, _binary(ex.LeftShift), _of_python("lshift")),
+    ">>": Rule(">>", np.right_shift, _binary(ex.RightShift), _of_python("rshift")),
+    "&": Rule("&", np.bitwise_and, _bitwise(ex.BitwiseAnd, ex.BitwiseAnd), _of_python("and_")),
+    "|": Rule("|", np.bitwise_or, _bitwise(ex.BitwiseOr, ex.BitwiseOr), _of_python("or_")),
+    "^": Rule("^", np.bitwise_xor, _xor, _of_python("xor")),
     "<": Rule("<", np.less, _compared("<"), operator.lt),
     "<=": Rule("<=", np.less_equal, _compared("<="), operator.le),
     ">": Rule(">", np.greater, _compared(">"), operator.gt),

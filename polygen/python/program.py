@@ -9,7 +9,7 @@ import ast
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -131,8 +131,8 @@ class Program:
 
     source: FunctionSource
     options: ProgramOptions
-    steps: dict[int, list[Step]] = field(default_factory=dict)
-    _live: dict[int, frozenset[str]] = field(default_factory=dict)
+    steps: dict[int, list[Step]] = field(default_factory=dict[int, list[Step]])
+    _live: dict[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
     _said: Mapping[Position, tuple[Pragma, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -379,7 +379,8 @@ def _kind_of(names: Mapping[str, Any]) -> tuple[Any, ...]:
     for name, value in names.items():
         found += [name, type(value)]
         if isinstance(value, np.ndarray):
-            found += [value.dtype, *[min(extent, 2) for extent in value.shape]]
+            array = cast("np.ndarray[Any, Any]", value)
+            found += [array.dtype, *[min(extent, 2) for extent in array.shape]]
     return tuple(found)
 
 

@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from polygen.python.affine import Affine
+
+Range: TypeAlias = tuple[Affine | None, Affine | None]
 
 
 @dataclass
@@ -28,11 +31,11 @@ class SizeFacts:
         given: forms that are at least 0 because a condition around says so.
     """
 
-    values: dict[str, int] = field(default_factory=dict)
-    extents: set[str] = field(default_factory=set)
-    ranges: dict[str, tuple[Affine | None, Affine | None]] = field(default_factory=dict)
-    guards: dict[Affine, None] = field(default_factory=dict)
-    given: list[Affine] = field(default_factory=list)
+    values: dict[str, int] = field(default_factory=dict[str, int])
+    extents: set[str] = field(default_factory=set[str])
+    ranges: dict[str, Range] = field(default_factory=dict[str, Range])
+    guards: dict[Affine, None] = field(default_factory=dict[Affine, None])
+    given: list[Affine] = field(default_factory=list[Affine])
 
     def least(self, form: Affine) -> Affine | None:
         """Return a form in sizes that is at most `form`, wherever loops are; None if unknown."""

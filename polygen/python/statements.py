@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class Statements(Calls):
         """
         outer, self.node = self.node, node
         try:
-            rule = _RULES.get(type(node))
+            rule = self._of_statements.get(type(node))
             if rule is None:
                 raise refused_construct(node)
             rule(self, node)
@@ -355,8 +355,6 @@ class Statements(Calls):
                 raise Refused("an attribute is assigned to")
             self._update_part(owner, sign, self.value(node.value))
             return
-        if not isinstance(node.target, ast.Subscript):
-            raise Refused("something that is no name and no element is assigned to")
         array = self.value(node.target.value)
         part = self._part_of(array, self.keys(node.target.slice))
         self._update_part(part, sign, self.value(node.value))
@@ -485,7 +483,7 @@ class Statements(Calls):
             self._skipped(assigned)
             return
         carried = ((stores(node.body) & live) - targets) | (
-            targets & self.live.after[node] if _has_break(node.body) else set()
+            targets & self.live.after[node] if _has_break(node.body) else set[str]()
         )
         self._make_cells(node, carried, node.body)
         before = dict(self.names)
@@ -650,6 +648,19 @@ class Statements(Calls):
             else:
                 self.names[name] = Unbound()
 
+    _of_statements: ClassVar[dict[type[ast.stmt], Callable[[Any, Any], None]]] = {
+        ast.Assign: _assign,
+        ast.AnnAssign: _annotated,
+        ast.AugAssign: _update,
+        ast.For: _for,
+        ast.While: _while,
+        ast.If: _if,
+        ast.Expr: _expression,
+        ast.Break: _break,
+        ast.Return: _return,
+        ast.Pass: _pass,
+    }
+
 
 def _results_of(body: Sequence[ast.stmt]) -> set[str]:
     """Return the names that what branches return gets."""
@@ -699,18 +710,5 @@ def _place(node: ast.expr) -> dict[str, Any]:
         "end_col_offset": node.end_col_offset,
     }
 
-
-_RULES: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
-    ast.Assign: Statements._assign,
-    ast.AnnAssign: Statements._annotated,
-    ast.AugAssign: Statements._update,
-    ast.For: Statements._for,
-    ast.While: Statements._while,
-    ast.If: Statements._if,
-    ast.Expr: Statements._expression,
-    ast.Break: Statements._break,
-    ast.Return: Statements._return,
-    ast.Pass: Statements._pass,
-}
 
 __all__ = ["Retrace", "Returned", "Statements", "liveness"]

@@ -51,7 +51,7 @@ class Trace:
         self._clock = 0
         self._written: dict[str, int] = {}
         self.asked: list[Expression] = []
-        self.depth = 0
+        self.depth: int = 0
 
     # --- names
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -216,7 +216,7 @@ class _Tracer(Statements):
 
     def _argument(self, like: str, path: str, value: Any) -> Value:
         if isinstance(value, np.ndarray):
-            return self._array(like, path, value)
+            return self._array(like, path, cast("Any", value))
         if isinstance(value, bool) or value is None:
             return constant_number(value) if value is not None else Constant(None)
         if isinstance(value, int | float | complex | np.generic):
@@ -224,7 +224,7 @@ class _Tracer(Statements):
         if isinstance(value, tuple | list):
             parts = [
                 self._argument(f"{like}_{at}", f"{path}[{at}]", part)
-                for at, part in enumerate(value)
+                for at, part in enumerate(cast("Sequence[Any]", value))
             ]
             return Several(tuple(parts), isinstance(value, list))
         return Constant(value)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -287,9 +287,10 @@ def constant_number(value: Any) -> Number:
     if isinstance(value, bool):
         return Number(BOOL, weak=True, value=value)
     if isinstance(value, np.generic):
-        if value.dtype.kind not in "biufc" or value.dtype.itemsize > 16:
-            raise Refused(f"{value!r} is of the type {value.dtype}, which kernels do not have")
-        return Number(value.dtype, value=value)
+        dtype: np.dtype = cast("Any", value).dtype
+        if dtype.kind not in "biufc" or dtype.itemsize > 16:
+            raise Refused(f"{value!r} is of the type {dtype}, which kernels do not have")
+        return Number(dtype, value=value)
     if isinstance(value, int):
         if not -(2**63) <= value < 2**63:
             raise Refused(f"{value} does not fit into 64 bits")

@@ -253,7 +253,7 @@ class Instances:
     ) -> None:
         """Check that what data decides is asked, and nothing else."""
         wanted = [(predicate, copy.terms) for predicate in work.insn.predicates]
-        if self._left(wanted) == found:
+        if self._left(wanted) == set(found):
             return
         asked = self._view.facts(copy.statement.frame).others.values()
         decided = Decided(image, self._view.integers)
