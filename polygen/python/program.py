@@ -379,7 +379,7 @@ def _kind_of(names: Mapping[str, Any]) -> tuple[Any, ...]:
     for name, value in names.items():
         found += [name, type(value)]
         if isinstance(value, np.ndarray):
-            array = cast("np.ndarray[Any, Any]", value)
+            array = cast("Any", value)
             found += [array.dtype, *[min(extent, 2) for extent in array.shape]]
     return tuple(found)
 

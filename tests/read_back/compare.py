@@ -185,10 +185,10 @@ class _Pair:
     def _same(self, found: Sequence[Any], wanted: Sequence[Any]) -> bool:
         if len(found) != len(wanted) or found[0] != wanted[0]:
             return False
-        if found[0] == "barrier":
+        if found[0] == "(barrier)":
             # Without anything to be seen, a barrier is that of local memory.
             return not self._spaces_shown or (found[1] or "l") == (wanted[1] or "l")
-        if found[0] in ("verbatim", "call", "wait"):
+        if found[0] in ("(verbatim)", "(call)", "(wait)"):
             return equal(found[1:], wanted[1:])
         (_, key, value, how), (_, other_key, other_value, other_how) = found, wanted
         return key == other_key and how in ("s", other_how) and equal(value, other_value)

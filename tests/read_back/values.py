@@ -367,9 +367,9 @@ class Run:
             self.clashes |= own & written
             written |= own
 
-    def note(self, *event: Any) -> None:
-        """Note what is no write."""
-        self.trace.append(event)
+    def note(self, kind: str, *event: Any) -> None:
+        """Note what is no write, under a name that no array has."""
+        self.trace.append((f"({kind})", *event))
 
     def written_by_others(self, name: str) -> float:
         """Return what a scalar has that C of the user's wrote to."""
