@@ -129,6 +129,5 @@ PROGRAMS = (
     Program(
         pointer_jumping,
         lambda r, n: (np.maximum(np.arange(n) - r.integers(0, 3, n), 0),),
-        stays_python=("nobody knows it before",),
     ),
 )
