@@ -119,7 +119,7 @@ def _two_vectors() -> pg.Kernel:
 
 
 def _called_as_events_are() -> pg.Kernel:
-    knl = pg.make_kernel("{ [i]: 0<=i<n }", "call[i] = 2*wait[i]\nbarrier[i] = call[i]", name="k")
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "call[i] = 2*wait[i]\nverbatim[i] = call[i]", name="k")
     return pg.tag_inames(pg.add_dtypes(knl, {"wait": np.float32}), {"i": "g.0"})
 
 
@@ -193,7 +193,7 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     # vectors
     (_vectors, "c", "(x + 4 * i)", "(x + 4 * i + 1)"),
     (_vectors, "opencl", "vload4(0, x", "vload4(0, b"),
-    (_called_as_events_are, "opencl", "2.0f * wait", "3.0f * wait"),
+    (_called_as_events_are, "c", "2.0f * wait", "3.0f * wait"),
     (_two_vectors, "c", "c_lanes[1]", "c_lanes[2]"),
     (_two_vectors, "c", "(b + 4 * i) = ", "(b + 4 * i) = 1.0f + "),
     (_vectors, "cuda", "pg_vector<float, 4>>(b", "pg_vector<float, 2>>(b"),

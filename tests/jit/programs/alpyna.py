@@ -161,7 +161,7 @@ def _gemver(rng, n):
 
 
 PROGRAMS = (
-    Program(black_scholes, _market, is_read_back=False),
+    Program(black_scholes, _market),
     Program(conv_2d, lambda r, n: (r.random((n + 2, n + 4)), r.random((3, 5)), np.zeros((n, n)))),
     Program(conway, lambda r, n: (r.integers(0, 2, (n, n + 1)), np.zeros((n, n + 1), np.int64))),
     Program(

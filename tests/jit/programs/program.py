@@ -25,8 +25,6 @@ class Program:
             them at the largest size; none, if all that is repeated is in kernels.
         is_validated: whether the program of loops can be compared with the kernel in the time that
             there is; a warning says so, where it cannot.
-        is_read_back: whether `tests/read_back` reads its code as it is meant; else it is not run as
-            a kernel here.
     """
 
     function: Callable[..., Any]
@@ -35,7 +33,6 @@ class Program:
     roundings: float = 100.0
     stays_python: tuple[str, ...] = ()
     is_validated: bool = True
-    is_read_back: bool = True
 
     @property
     def name(self) -> str:
