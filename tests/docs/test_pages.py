@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import doctest
 import re
+import runpy
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import polygen as pg
@@ -49,14 +52,23 @@ def test_all_python_on_the_pages_is_run() -> None:
     assert bare == {"errors.md"}
 
 
-def test_the_readme_shows_what_its_examples_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readme_shows_what_its_examples_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = (ROOT / "README.md").read_text()
     blocks: list[tuple[str, str]] = re.findall(
         r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
     )
-    (_, example), (_, refused) = [b for b in blocks if b[0] == "python"]
+    (_, of_python), (_, example), (_, refused) = [b for b in blocks if b[0] == "python"]
     shown = {kind: code for kind, code in blocks[::-1] if kind != "python"}
-    names: dict[str, object] = {}
+    (tmp_path / "of_python.py").write_text(of_python)
+    names: dict[str, Any] = runpy.run_path(str(tmp_path / "of_python.py"))
+    arrays = [np.random.default_rng(1).random(9) for _ in range(4)]
+    arrays[2:] = [a.copy() for a in arrays[:2]]
+    names["jacobi"](3, *arrays[:2])
+    names["jacobi"].__wrapped__(3, *arrays[2:])
+    np.testing.assert_allclose(arrays[:2], arrays[2:], rtol=1e-14)
+    assert "kernel 'jacobi', 2 instructions" in capsys.readouterr().out
     exec(example, names)  # noqa: S102  (our own page)
     assert capsys.readouterr().out.endswith(shown["c"])
     with pytest.raises(pg.errors.IllegalStep) as caught:
