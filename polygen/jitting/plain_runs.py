@@ -6,9 +6,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from polygen.ir.public import public
+
 PLAIN: ContextVar[bool] = ContextVar("PLAIN", default=False)
 
 
+@public
 @contextmanager
 def debug() -> Generator[None]:
     """Run functions that `jit` returned as plain Python within ``with``: for a debugger, or prints.

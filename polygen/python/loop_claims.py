@@ -23,6 +23,7 @@ import islpy as isl
 
 from polygen.analysis.dataflow.carried_conditions import ConditionalDependence, carried_conditions
 from polygen.analysis.dataflow.dependences import Dependence
+from polygen.analysis.integers.isl_affine import to_val
 from polygen.errors import ClaimContradicted, PragmaRefused, in_users_words
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.atomicity import Atomicity, update_of
@@ -352,7 +353,7 @@ def _two_instances(d: Dependence, sizes: Mapping[str, Any]) -> dict[str, int]:
     names = [relation.get_dim_name(param, p) or "" for p in range(relation.dim(param))]
     for position, name in enumerate(names):
         if name in sizes:
-            relation = relation.fix_val(param, position, isl.Val(int(sizes[name])))
+            relation = relation.fix_val(param, position, to_val(int(sizes[name])))
     point = _small(relation).lexmin().sample_point()
     values = {name: point.get_coordinate_val(param, p).to_python() for p, name in enumerate(names)}
     ends = [relation.get_dim_name(one, p) or "" for p in range(relation.dim(one))]
@@ -368,7 +369,7 @@ def _small(relation: isl.Map) -> isl.Set:
     for bound in (4, 16):
         near = pairs
         for position in range(pairs.dim(isl.dim_type.param)):
-            near = near.upper_bound_val(isl.dim_type.param, position, isl.Val(bound))
+            near = near.upper_bound_val(isl.dim_type.param, position, to_val(bound))
         if not near.is_empty():
             return near
     return pairs

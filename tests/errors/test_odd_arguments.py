@@ -18,11 +18,13 @@ from polygen.errors import PolygenWarning, UserError
 # They take no kernel first, do nothing but measure, or write files wherever they are told to.
 NO_KERNEL_FIRST = {
     *("make_kernel", "make_function", "make_einsum", "make_copy_kernel", "parse_kernel"),
-    *("parse_program", "register_reduction", "from_sympy", "to_sympy"),
+    *("parse_program", "register_reduction", "from_sympy", "to_sympy", "analyse", "jit"),
 }
 LEFT_OUT = {
     *("default_target", "without_proofs", "measure_limits", "profile", "transformation"),
     *("build", "emit", "report", "plot_domain", "show_dependency_graph", "is_legal"),
+    # Plain Python, in compiled functions and outside: what NumPy raises stays.
+    *("atomic_add", "atomic_max", "atomic_min", "atomic_sub", "prange", "vidx", "where", "debug"),
 }
 FUNCTIONS = sorted(
     n for n in pg.__all__ if inspect.isfunction(getattr(pg, n)) and n not in LEFT_OUT

@@ -12,13 +12,14 @@ import polygen as pg
 from polygen.errors import InvalidArgument
 
 FUNCTIONS = sorted(name for name in pg.__all__ if inspect.isfunction(getattr(pg, name)))
-NAMES_OF_CHOICE = {"fix_parameters", "make_einsum"}
-NO_ARGUMENTS = {"default_target", "measure_limits", "profile", "without_proofs"}
+NAMES_OF_CHOICE = {"fix_parameters", "make_einsum", "analyse"}
+NO_ARGUMENTS = {"debug", "default_target", "measure_limits", "profile", "without_proofs"}
 # What these take first is no kernel.
 OTHERS = {
     *("from_sympy", "to_sympy", "transformation", "merge", "register_reduction"),
     *("make_kernel", "make_function", "make_einsum", "make_copy_kernel"),
-    *("parse_kernel", "parse_program", "fuse_kernels"),
+    *("parse_kernel", "parse_program", "fuse_kernels", "analyse", "jit"),
+    *("atomic_add", "atomic_max", "atomic_min", "atomic_sub", "prange", "vidx", "where"),
 }
 # What is needed besides.
 MORE: dict[str, tuple[Any, ...]] = {
