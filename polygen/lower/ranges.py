@@ -10,6 +10,8 @@ from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.lower.program import HostLoop, Launch, Loop, LoopProgram
 
+_PIECES = 8  # of a bound that is a minimum or a maximum: one of more is left out
+
 
 class Ranges:
     """The facts that loops, axes and conditions say of counters and sizes, which never change.
@@ -37,8 +39,14 @@ class Ranges:
     def in_launch(self, known: isl.Set, launch: Launch) -> isl.Set:
         """Return what is known in a launch."""
         for axis in launch.axes:
-            for iname, first in axis.inames:
-                known = self._in_range(known, iname, first, ex.sum_of(first, axis.size))
+            if not axis.inames:
+                continue
+            (one, least), *others = axis.inames
+            known = self._in_range(known, one, least, ex.sum_of(least, axis.size))
+            # The others count the same.  As ranges, these would multiply the pieces of the size.
+            for iname, first in others:
+                alike = ex.Comparison(_sum(iname, least), "==", _sum(one, first))
+                known = self.where(known, alike)
         return known
 
     def holds(self, known: isl.Set, condition: Expression) -> bool:
@@ -50,5 +58,12 @@ class Ranges:
         self, known: isl.Set, iname: str, lower: Expression, upper: Expression
     ) -> isl.Set:
         counter = ex.Variable(iname)
-        known = self.where(known, ex.Comparison(lower, "<=", counter))
-        return self.where(known, ex.Comparison(counter, "<", upper))
+        for bound in (ex.Comparison(lower, "<=", counter), ex.Comparison(counter, "<", upper)):
+            holds = condition_set(bound, self.counters)
+            if holds is not None and holds.n_basic_set() <= _PIECES:
+                known = known.intersect(holds)
+        return known
+
+
+def _sum(iname: str, first: Expression) -> Expression:
+    return ex.sum_of(ex.Variable(iname), first)

@@ -141,6 +141,8 @@ class _Wraps:
         if isinstance(node, HostLoop):
             inside, names = self._ranges.inside(known, node), scope | {node.iname}
             return replace(node, body=tuple([self.host(n, inside, names) for n in node.body]))
+        if not any(True for _ in _divisions(node.body)):
+            return node
         names = scope.union(iname for axis in node.axes for iname, _ in axis.inames)
         body = self._block(node.body, self._ranges.in_launch(known, node), names)
         return replace(node, body=body)
