@@ -29,10 +29,15 @@ def _of_kernel(step: KernelRegion) -> list[str]:
     plain = step.plain
     found = [f"  {_lines(step)}: kernel '{plain.name}', {len(plain.instructions)} instructions"]
     found += [f"    {line}" for line in step.claims]
-    for variant, kernel in step.kernels.scheduled:
-        if variant is not None:
-            names = {one.name: one.path for one in step.traced.inputs}
-            found.append(f"    {in_users_words(str(variant), names)}")
+    names = {one.name: one.path for one in step.traced.inputs}
+    all_scheduled = step.kernels.scheduled
+    for one in all_scheduled:
+        kernel = one.kernel
+        if one.variant is not None:
+            found.append(f"    {in_users_words(str(one.variant), names)}")
+        if len(all_scheduled) > 1:
+            sizes = ", ".join(f"{name} = {size}" for name, size in one.sizes.items())
+            found.append(f"    for sizes like {in_users_words(sizes, names)}")
         found += [f"    {iname}: {kernel.tags[iname]}" for iname in sorted(kernel.tags)]
         found += [f"    {choice}" for choice in kernel.choices]
     return found

@@ -1,25 +1,50 @@
-"""The kernels of a block: one for each condition on sizes under which its loops are parallel.
+"""The kernels of a block, by conditions on sizes and by their magnitudes.
 
     for i in range(n): a[i + k] = a[i] + b[i]      k >= n, k = 0: parallel; k < 0: with the old
                                                    values; else one iteration after the other
 
 Conditions are found once, when the block is compiled; a call evaluates them, which takes about a
-microsecond, and a kernel is scheduled and compiled when the first call needs it.
+microsecond.  A kernel is scheduled and compiled when the first call needs it.  What is best for ten
+iterations is not for a million: a call with sizes of another magnitude has a schedule of its own.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from polygen.errors import EndlessLoop, ProofLimit
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.schedules.variants import Variant, Variants, variants
 
 Schedule = Callable[[Kernel, Mapping[str, int]], Kernel]
 Runner = Callable[[Kernel], Callable[[dict[str, Any]], object]]
+_Magnitudes: TypeAlias = tuple[int, ...]
+
+_BOUNDS = 64, 1 << 12, 1 << 18  # between sizes of two magnitudes
+_MOST = 8  # schedules of a variant: further calls have the one for the sizes that are most alike
+
+
+@dataclass(frozen=True, eq=False)
+class Scheduled:
+    """A kernel as it is run.
+
+    Attributes:
+        variant: what it is a schedule of; None if sizes do not decide what is parallel.
+        sizes: those of the call that it was scheduled for.
+        kernel: the kernel.
+        run: runs it with a dictionary of arguments.
+    """
+
+    variant: Variant | None
+    sizes: Mapping[str, int]
+    kernel: Kernel
+    run: Callable[[dict[str, Any]], object]
 
 
 class RegionKernels:
@@ -43,40 +68,47 @@ class RegionKernels:
     ) -> None:
         self.plain = plain
         self._schedule, self._runner = schedule, runner
-        self._made: dict[int, tuple[Kernel, Callable[[dict[str, Any]], object]]] = {}
+        looped = NO_NAMES.union(*(domain.parameters for domain in plain.domains))
+        self._integers = tuple(name for name in plain.parameters if name in sizes)
+        self._sizes = () if schedule is None else tuple(sorted(looped.intersection(sizes)))
+        self._made: dict[int, dict[_Magnitudes, Scheduled]] = {}  # by variants' ids
         self.variants = None if schedule is None else _variants(plain)
-        if self.variants is None:
-            self.first, self.run = self._scheduled(plain, sizes)
-        else:
-            self.first, _ = self._of(self.variants.among(sizes), sizes)
-            self.run = self._run_variant
+        first = self._of(sizes)
+        self.first = first.kernel
+        self.run = self._run if self.variants is not None or self._sizes else first.run
 
     @property
-    def scheduled(self) -> list[tuple[Variant | None, Kernel]]:
+    def scheduled(self) -> list[Scheduled]:
         """The kernels so far, as they are run, with what each is for."""
-        if self.variants is None:
-            return [(None, self.first)]
-        return [(v, self._made[id(v)][0]) for v in self.variants if id(v) in self._made]
+        wanted = [None] if self.variants is None else list(self.variants)
+        return [one for v in wanted for one in dict.fromkeys(self._made.get(id(v), {}).values())]
 
-    def _run_variant(self, arguments: dict[str, Any]) -> object:
-        assert self.variants is not None
-        variant = self.variants.among(arguments)
-        found = self._made.get(id(variant))
-        return (found or self._of(variant, arguments))[1](arguments)
+    def _run(self, arguments: dict[str, Any]) -> object:
+        return self._of(arguments).run(arguments)
 
-    def _of(
-        self, variant: Variant, sizes: Mapping[str, Any]
-    ) -> tuple[Kernel, Callable[[dict[str, Any]], object]]:
-        if id(variant) not in self._made:
-            known = {n: v for n, v in sizes.items() if n in self.plain.parameters}
-            self._made[id(variant)] = self._scheduled(variant.kernel, known)
-        return self._made[id(variant)]
+    def _of(self, values: Mapping[str, Any]) -> Scheduled:
+        """Return the kernel for a call."""
+        variant = None if self.variants is None else self.variants.among(values)
+        made = self._made.setdefault(id(variant), {})
+        magnitudes = tuple([bisect(_BOUNDS, values[name]) for name in self._sizes])
+        if magnitudes not in made:
+            nearest = min(made, key=lambda other: _distance(other, magnitudes), default=None)
+            if nearest is not None and len(set(made.values())) >= _MOST:
+                made[magnitudes] = made[nearest]
+            else:
+                made[magnitudes] = self._scheduled(variant, values)
+        return made[magnitudes]
 
-    def _scheduled(
-        self, kernel: Kernel, sizes: Mapping[str, int]
-    ) -> tuple[Kernel, Callable[[dict[str, Any]], object]]:
-        made = kernel if self._schedule is None else self._schedule(kernel, sizes)
-        return made, self._runner(made)
+    def _scheduled(self, variant: Variant | None, values: Mapping[str, Any]) -> Scheduled:
+        kernel = self.plain if variant is None else variant.kernel
+        if self._schedule is not None:
+            kernel = self._schedule(kernel, {name: values[name] for name in self._integers})
+        sizes = {name: values[name] for name in self._sizes}
+        return Scheduled(variant, sizes, kernel, self._runner(kernel))
+
+
+def _distance(one: _Magnitudes, other: _Magnitudes) -> int:
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
 def _variants(kernel: Kernel) -> Variants | None:

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from polygen.analysis.pairs.instance_pairs import users
 from polygen.errors import UserError
+from polygen.ir.array import AddressSpace
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
 from polygen.schedules.parallel_loops import shown_parallel
 from polygen.schedules.plan import Plan
+from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.loops.memory_order import along_memory
 from polygen.transforms.splitting.split_iname import split_iname
@@ -28,10 +31,10 @@ def nests_to_work_items(plan: Plan) -> None:
     """Give parallel loops around what is no element-wise statement to axes."""
     shown = shown_parallel(plan.kernel)
     for nest in list(_candidates(plan, nests_of(plan.kernel), shown)):
-        loops = _parallel(plan.kernel, nest.loops)
+        loops = _parallel(plan.kernel, nest)
         if not loops or _is_elementwise(nest, loops):
             continue
-        order = [i for run in along_memory(plan.kernel, _leading(nest), loops) for i in run]
+        order = _along_memory(plan.kernel, nest, loops)
         plan.settle(
             nest.ids,
             f"a work item for each iteration of {', '.join(map(repr, order))}",
@@ -49,16 +52,31 @@ def _candidates(plan: Plan, nests: Sequence[Nest], shown: frozenset[str]) -> Ite
     for nest in nests:
         if is_mapped(plan.kernel, nest) or shown.issuperset(nest.loops):
             continue
-        if extents.instances(_parallel(plan.kernel, nest.loops)) >= _FEW:
+        if extents.instances(_parallel(plan.kernel, nest)) >= _FEW:
             yield nest
         else:
             yield from _candidates(plan, nest.inner, shown)
 
 
-def _parallel(kernel: Kernel, loops: Sequence[str]) -> tuple[str, ...]:
-    """Return loops that can be on axes at the same time, those that come first preferred."""
+def _with_own_scalars(kernel: Kernel, nest: Nest) -> Kernel:
+    """Return the kernel in which each work item has the scalars that the nest alone uses."""
+    within = set(nest.ids)
+    names = [
+        t.name
+        for t in kernel.temporaries
+        if not t.shape
+        and t.address_space is AddressSpace.AUTO
+        and within.issuperset(users(kernel, t.name))
+    ]
+    return set_temporary_address_space(kernel, names, AddressSpace.PRIVATE) if names else kernel
+
+
+def _parallel(kernel: Kernel, nest: Nest) -> tuple[str, ...]:
+    """Return loops that can be on axes at the same time: the one along memory, then outer ones."""
+    kernel = _with_own_scalars(kernel, nest)
+    near = _along_memory(kernel, nest, nest.loops)[-1]
     found: dict[str, str] = {}
-    for iname in loops:
+    for iname in sorted(nest.loops, key=lambda iname: iname != near):
         if kernel.tags.get(iname) is not None or len(found) == _AXES:
             continue
         trial = {**found, iname: f"g.{len(found)}"}
@@ -67,7 +85,12 @@ def _parallel(kernel: Kernel, loops: Sequence[str]) -> tuple[str, ...]:
         except UserError:  # iterations need each other
             continue
         found = trial
-    return tuple(found)
+    return tuple([iname for iname in nest.loops if iname in found])
+
+
+def _along_memory(kernel: Kernel, nest: Nest, loops: Sequence[str]) -> list[str]:
+    """Return loops of a nest, those whose iterations are neighbours in memory last."""
+    return [i for run in along_memory(kernel, _leading(nest), loops) for i in run]
 
 
 def _is_elementwise(nest: Nest, loops: Sequence[str]) -> bool:
@@ -85,6 +108,7 @@ def _leading(nest: Nest) -> str:
 def _on_axes(kernel: Kernel, nest: Nest, order: Sequence[str]) -> Kernel:
     """Return the kernel with loops on axes, the last one on work items side by side."""
     (*outer, near) = order
+    kernel = _with_own_scalars(kernel, nest)
     groups, items = kernel.new_name(f"{near}_group"), kernel.new_name(f"{near}_item")
     kernel = split_iname(
         kernel,

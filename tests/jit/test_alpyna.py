@@ -157,7 +157,7 @@ CASES: dict[Callable[..., Any], tuple[Any, ...]] = {
     jacobi: (square(9), np.zeros((9, 9)), 3, 9),
     mandelbrot: (np.zeros((9, 9), int), 9, 30),
     black_scholes: (*(RNG.random(50) + 0.5 for _ in range(3)), np.zeros(50), np.zeros(50), 50),
-    fbcorr: (RNG.random((2, 7, 7)), RNG.random((3, 3, 3)), np.zeros((2, 3, 5, 5)), 2, 3, 7, 3),
+    fbcorr: (RNG.random((8, 7, 7)), RNG.random((3, 3, 3)), np.zeros((8, 3, 5, 5)), 8, 3, 7, 3),
 }
 
 

@@ -44,8 +44,46 @@ def test_sizes_compile_nothing_anew() -> None:
     compiled = pg.jit(doubled)
     kernels = [compiled.kernels(np.ones(n))[0] for n in (5, 50)]
     assert kernels[0] == kernels[1]
-    for n in (0, 1, 2, 7):
+    for n in (0, 1, 2, 7, 63):
         np.testing.assert_array_equal(compiled(np.arange(n)), 2 * np.arange(n))
+    assert compiled.explain().count("for sizes like") == 0
+
+
+def test_sizes_of_other_magnitudes_are_scheduled_anew() -> None:
+    """A first call with little to do does not decide how much is done."""
+
+    def doubled(x: Array) -> Array:
+        return 2 * x
+
+    compiled = pg.jit(doubled)
+    for n in (5, 10**6, 6, 2 * 10**6, 63):
+        np.testing.assert_array_equal(compiled(np.arange(n)), 2 * np.arange(n))
+    lines = [line.strip() for line in compiled.explain().splitlines()]
+    assert [line for line in lines if line.startswith("for sizes")] == [
+        "for sizes like x.shape[0] = 5",
+        "for sizes like x.shape[0] = 1000000",
+    ]
+    small, large = (compiled.kernels(np.ones(n, int))[0] for n in (5, 10**6))
+    assert not any("threads" in choice.what and choice.is_taken for choice in small.choices)
+    assert any("threads" in choice.what and choice.is_taken for choice in large.choices)
+
+
+def test_there_are_few_schedules() -> None:
+    def added(x: Array) -> Array:
+        return x + 1
+
+    compiled = pg.jit(added)
+    shapes = [(a, b, c) for a in (2, 65, 5000) for b in (3, 66) for c in (4, 67)]
+    for shape in shapes:
+        np.testing.assert_array_equal(compiled(np.ones(shape, np.int8)), np.full(shape, 2))
+    assert compiled.explain().count("for sizes like") == 8
+
+
+def test_types_are_compiled_anew() -> None:
+    def doubled(x: Array) -> Array:
+        return 2 * x
+
+    compiled = pg.jit(doubled)
     types = [np.float32, np.int8, np.complex128]
     assert [compiled(np.ones(3, t)).dtype for t in types] == types
 

@@ -34,7 +34,8 @@ def known_in_launch(count: int) -> tuple[Launch, isl.Set]:
 
 def is_possible(known: isl.Set, values: Mapping[str, int]) -> bool:
     names = [
-        known.get_dim_name(isl.dim_type.param, k) for k in range(known.dim(isl.dim_type.param))
+        known.get_dim_name(isl.dim_type.param, k) or ""
+        for k in range(known.dim(isl.dim_type.param))
     ]
     for place, name in enumerate(names):
         if name in values:

@@ -68,6 +68,62 @@ def test_private_values_are_those_of_the_work_item() -> None:
     np.testing.assert_allclose(b, z, rtol=1e-13)
 
 
+@pytest.mark.parametrize("space", [pg.AddressSpace.AUTO, pg.AddressSpace.PRIVATE])
+def test_private_values_may_change_where_data_says_so(space: pg.AddressSpace) -> None:
+    """What data decides counts as written elsewhere, unless each work item has its own copy."""
+    knl = optimized(
+        ["{ [i,j]: 0<=i,j<n }", "{ [t]: 0<=t<10 }"],
+        """
+        for i, j
+            z = a[i,j]
+            count = 0
+            for t
+                <> inside = z < 2
+                count = count + 1  {if=inside}
+                z = z*z + a[i,j]  {if=inside}
+            end
+            b[i,j] = count
+        end
+        """,
+        pg.GlobalArg("a", np.float64, "n, n"),
+        pg.GlobalArg("b", np.int32, "n, n"),
+        pg.TemporaryVariable("z", np.float64, address_space=space),
+        pg.TemporaryVariable("count", np.int32, address_space=space),
+    )
+    assert tags(knl) == ["g.0", "g.1", "l.0"]
+    a = 2 * np.random.default_rng(3).random((70, 70))
+    z, count = a.copy(), np.zeros(a.shape, int)
+    for _ in range(10):
+        inside = z < 2
+        count += inside
+        z = np.where(inside, z * z + a, z)
+    _, (b,) = knl.copy(target=None).executor("c")(a=a)
+    np.testing.assert_array_equal(b, count)
+
+
+def test_neighbours_in_memory_are_on_an_axis_before_further_loops() -> None:
+    """Of four parallel loops, the outermost two, and the one along memory."""
+    knl = optimized(
+        ["{ [b,c,i,j]: 0<=b,c,i,j<n }", "{ [t]: 0<=t<m }"],
+        """
+        for b, c, i, j
+            <> s = 0
+            for t
+                s = 0.5*s + a[b,c,i,j]
+            end
+            out[b,c,i,j] = s
+        end
+        """,
+        pg.GlobalArg("a, out", np.float64, "n, n, n, n"),
+    )
+    assert "i" not in knl.tags
+    assert {"b", "c"} < knl.tags.keys()
+    assert [str(tag) for iname, tag in knl.tags.items() if iname.startswith("j")] == ["g.0", "l.0"]
+    a = np.random.default_rng(3).random((3, 3, 3, 3))
+    _, (out,) = knl.copy(target=None).executor("c")(a=a, m=60)
+    np.testing.assert_allclose(out, 2 * a, rtol=1e-13)
+
+
 def test_a_few_iterations_are_no_work_for_a_grid() -> None:
     knl = optimized(
         "{ [i,j]: 1<=i<1000 and 0<=j<3 }", "x[i,j] = x[i-1,j] + 1", pg.GlobalArg("x", np.int32)
