@@ -21,6 +21,7 @@ from polygen.ir.target_facts import facts_of
 from polygen.ir.verify import excerpt
 from polygen.language.programs import TranslationUnit
 from polygen.lower.extrema import with_candidates
+from polygen.lower.guarded_values import with_guarded_values
 from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import Call, LoopProgram
@@ -113,6 +114,7 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
         validate(kernel, program)
     warn_of_unused_inames(given)
     _check_calls_of_libraries(kernel, program, target)
+    program = with_guarded_values(program)
     program = with_candidates(with_table_elements(program), kernel)
     in_loops = _model(target) is Model.LOOPS
     program = without_wraps(program, kernel, apart=in_loops)

@@ -173,7 +173,7 @@ def _analysed(source: FunctionSource, given: Mapping[str, Any]) -> list[Step]:
     """Return the steps of a function, for the arguments of which most becomes kernels."""
     found: dict[str, list[Step]] = {}
     for names in example_arguments(source, given):
-        options = ProgramOptions("c", False, None, lambda _: lambda __: None)
+        options = ProgramOptions("c", False, False, None, lambda _: lambda __: None)
         steps = Program(source, options).prepared(names)
         key = "+" if all(v >= 0 for v in names.values() if isinstance(v, int)) else "-"
         known = found.get(key)

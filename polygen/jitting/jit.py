@@ -81,6 +81,7 @@ class CompiledFunction:
         options = ProgramOptions(
             target,
             bool(self._options.get("strict")),
+            bool(self._options.get("deterministic")),
             _scheduled,
             lambda kernel: _runner(kernel, target),
         )
@@ -143,6 +144,7 @@ def jit(
     *,
     target: str | None = None,
     strict: bool = False,
+    deterministic: bool = False,
     source: str | None = None,
 ) -> Any:
     """Return a function of Python that is compiled when it is called.
@@ -155,6 +157,8 @@ def jit(
         target: where kernels run: ``"c"``, ``"opencl"`` or ``"cuda"``; None for where the arrays
             are.
         strict: refuse statements that would stay Python.
+        deterministic: each run gives the same bits: floating-point numbers that several iterations
+            add to one element are not added in the order in which these come.
         source: the text of the function, where Python does not keep it.
 
     Raises:
@@ -173,7 +177,12 @@ def jit(
     >>> print(y.round(2))
     [0.   1.67 4.67 9.67 0.  ]
     """
-    options = {"target": target, "strict": strict, "source": source}
+    options = {
+        "target": target,
+        "strict": strict,
+        "deterministic": deterministic,
+        "source": source,
+    }
     if function is None:
         return functools.partial(CompiledFunction, options=options)
     if not isinstance(function, types.FunctionType):

@@ -38,6 +38,7 @@ from polygen.python.source_annotations import annotations_of
 from polygen.python.tensor_claims import tensor_claims
 from polygen.python.tracer import Traced, trace
 from polygen.source import SourceLocation
+from polygen.transforms.kernels.set_options import set_options
 
 Schedule = Callable[[Kernel, Mapping[str, int]], Kernel]
 
@@ -49,12 +50,14 @@ class ProgramOptions:
     Attributes:
         target: the target's name.
         strict: whether statements that stay Python are refused.
+        deterministic: whether each run has to give the same bits.
         schedule: what schedules a kernel for sizes; None to leave it as it is.
         run: what returns a function that runs a kernel with a dictionary of arguments.
     """
 
     target: str
     strict: bool
+    deterministic: bool
     schedule: Schedule | None
     run: Callable[[Kernel], Callable[[dict[str, Any]], object]]
 
@@ -302,6 +305,8 @@ class Program:
         plain = kernel_of_nodes(
             traced, self.source, usable_function_name(self.source.tree.name), self.options.target
         )
+        if self.options.deterministic:
+            plain = set_options(plain, deterministic=True)
         sizes = {
             name: value
             for name, value in _size_values(traced, given).items()

@@ -74,9 +74,10 @@ def _with_own_scalars(kernel: Kernel, nest: Nest) -> Kernel:
 def _parallel(kernel: Kernel, nest: Nest) -> tuple[str, ...]:
     """Return loops that can be on axes at the same time: the one along memory, then outer ones."""
     kernel = _with_own_scalars(kernel, nest)
-    near = _along_memory(kernel, nest, nest.loops)[-1]
+    known = [iname for iname in nest.loops if iname in kernel.inames]  # not those of functions
+    near = _along_memory(kernel, nest, known)[-1:]
     found: dict[str, str] = {}
-    for iname in sorted(nest.loops, key=lambda iname: iname != near):
+    for iname in sorted(known, key=lambda iname: iname not in near):
         if kernel.tags.get(iname) is not None or len(found) == _AXES:
             continue
         trial = {**found, iname: f"g.{len(found)}"}

@@ -79,6 +79,32 @@ def test_there_are_few_schedules() -> None:
     assert compiled.explain().count("for sizes like") == 8
 
 
+def histogram(h: Array, b: Array, w: Array, n: int) -> None:
+    # fmt: off
+    #pragma parallel for
+    for i in range(n):
+        #pragma atomic
+        h[b[i]] += w[i]
+    # fmt: on
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_the_same_bits_in_each_run(*, deterministic: bool) -> None:
+    """Work items that add in the order in which they come would round as that order says."""
+    compiled = pg.jit(histogram, target="opencl", deterministic=deterministic)
+    random = np.random.default_rng(1)
+    bins, weights = random.integers(0, 50, 2000), random.random(2000)
+    (knl,) = compiled.kernels(np.zeros(50), bins, weights, 2000)
+    assert knl.options.deterministic == deterministic
+    assert bool(knl.tags) == (not deterministic)
+    found = [np.zeros(50) for _ in range(2)]
+    for h in found:
+        compiled(h, bins, weights, 2000)
+        np.testing.assert_allclose(h, np.bincount(bins, weights, 50), rtol=1e-12)
+    if deterministic:
+        assert found[0].tobytes() == found[1].tobytes()
+
+
 def test_types_are_compiled_anew() -> None:
     def doubled(x: Array) -> Array:
         return 2 * x
