@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from polygen.analysis.integers.proving import proofs_are_on
 from polygen.analysis.order.empty_loops import warn_of_unused_inames
@@ -59,6 +59,43 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
         if insn is not None and error.excerpt is None:
             error.where, error.excerpt = insn.location, excerpt(kernel.expanded, insn.id)
         raise
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """Code that was generated, and for what: the parameters of `build_program`."""
+
+    kernel: Kernel
+    target: str
+    index_dtype: DType
+    program: Program
+
+
+def generated(kernel: Kernel) -> Generated:
+    """Return the code of a kernel for its own target, or the default one."""
+    target, index_dtype = kernel.target or DEFAULT_TARGET, index_type(kernel)
+    return Generated(kernel, target, index_dtype, build_program(kernel, target, index_dtype))
+
+
+def keep_code(kernel: Kernel, code: Generated) -> None:
+    """Keep the code that the schedule of a kernel was looked at with, for `build_as_called`."""
+    if proofs_are_on():  # what was not looked at is no code for a call that wants it to be
+        kernel.memo[Generated] = code
+
+
+def build_as_called(
+    kernel: Kernel, called: Kernel, target: str, index_dtype: DType = INT32
+) -> Program:
+    """Return the program of what a kernel is with the arguments of a call.
+
+    If its schedule was looked at as that, the code is there already.
+    """
+    before: Generated | None = kernel.memo.get(Generated)
+    if before is None or not proofs_are_on():
+        return build_program(called, target, index_dtype)
+    if (before.target, before.index_dtype) != (target, index_dtype) or before.kernel != called:
+        return build_program(called, target, index_dtype)
+    return before.program
 
 
 @public

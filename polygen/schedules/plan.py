@@ -9,6 +9,7 @@ from polygen.errors import NotOptimized, UserError
 from polygen.inspection.devices.limits import Limits
 from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
+from polygen.pipeline import Generated
 from polygen.source import gathered
 
 
@@ -59,6 +60,7 @@ class Plan:
         choices: what was decided, in order.
         settled: the ids of the instructions that later stages leave as they are.
         questions: where stages had alternatives, in order.
+        code: that of the kernel, if there was a look at it.
     """
 
     def __init__(self, kernel: Kernel, request: Request) -> None:
@@ -68,6 +70,7 @@ class Plan:
         self.choices: list[Choice] = []
         self.settled: set[str] = set()
         self.questions: list[Question] = []
+        self.code: Generated | None = None
 
     def pick(self, about: str, labels: Sequence[str], weight: float = 1) -> int:
         """Return which of some alternatives to take: the first one, unless the request says else.

@@ -13,7 +13,7 @@ from polygen.inspection.devices.measured_device import caches_of_processor, thre
 from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
 from polygen.ir.target_facts import facts_of
-from polygen.pipeline import generate_code
+from polygen.pipeline import Generated, generated, keep_code
 from polygen.proof import without_suggestions
 from polygen.recipes import replay
 from polygen.runtime.devices import default_target
@@ -49,7 +49,10 @@ def scheduled(
     typed = with_types(kernel.copy(target=target))
     request = request_for(typed, limits, sizes, tune=tune)
     plan = tuned(typed, request, budget, _planned) if tune else _planned(typed, request)
-    return _of_the_same_types(kernel, plan, typed)
+    new = _of_the_same_types(kernel, plan, typed)
+    if plan.code is not None:
+        keep_code(new, plan.code)
+    return new
 
 
 def _planned(typed: Kernel, request: Request) -> Plan:
@@ -60,6 +63,7 @@ def _planned(typed: Kernel, request: Request) -> Plan:
     with without_suggestions():
         while stages:
             stages = _carried_out(plan, stages, looked)
+    plan.code = looked.code(plan.kernel)
     return plan
 
 
@@ -105,16 +109,22 @@ class _Snapshot:
 
 
 class _Looked:
-    """Kernels that code was generated for, and why there was none."""
+    """The code of kernels, or why there is none."""
 
     def __init__(self) -> None:
-        self._found: dict[int, tuple[Kernel, str | None]] = {}  # by identity
+        self._found: dict[int, tuple[Kernel, Generated | str]] = {}  # by identity
 
     def why_no_code(self, kernel: Kernel) -> str | None:
         """Return why there is no code for a kernel; None if there is."""
         if id(kernel) not in self._found:
-            self._found[id(kernel)] = kernel, _why_no_code(kernel)
-        return self._found[id(kernel)][1]
+            self._found[id(kernel)] = kernel, _code_or_why_not(kernel)
+        found = self._found[id(kernel)][1]
+        return found if isinstance(found, str) else None
+
+    def code(self, kernel: Kernel) -> Generated | None:
+        """Return the code of a kernel, if there was a look at it."""
+        _, found = self._found.get(id(kernel), (kernel, ""))
+        return None if isinstance(found, str) else found
 
 
 def _undo(plan: Plan, before: _Snapshot, after: _Snapshot, why: str) -> None:
@@ -155,13 +165,11 @@ def _of_grid() -> Limits:
         return Limits.named(_ASSUMED)
 
 
-def _why_no_code(kernel: Kernel) -> str | None:
-    """Return why there is no code for a kernel; None if there is."""
+def _code_or_why_not(kernel: Kernel) -> Generated | str:
     try:
-        generate_code(kernel)
+        return generated(kernel)
     except UserError as error:
         return error.what
-    return None
 
 
 def _of_the_same_types(kernel: Kernel, plan: Plan, typed: Kernel) -> Kernel:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen import pipeline
 from polygen.errors import UserError
 from polygen.ir.kernel import Kernel
 from polygen.schedules import processors
@@ -269,3 +270,49 @@ def test_random_kernels_in_c(seeds: range, monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_random_kernels_in_opencl(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     check_random(seeds, "opencl", monkeypatch)
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kernels whose code is generated, one entry each time."""
+    found: list[str] = []
+    built = pipeline.build_program
+
+    def counted(kernel: Kernel, *rest: Any) -> Any:
+        found.append(kernel.name)
+        return built(kernel, *rest)
+
+    monkeypatch.setattr(pipeline, "build_program", counted)
+    return found
+
+
+def test_the_first_call_takes_the_code_that_was_looked_at(builds: list[str]) -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "b[i] = 2*a[i]",
+        [pg.GlobalArg("a, b", np.float64, "n"), pg.ValueArg("n", np.int32)],
+        name="twice",
+        target="c",
+    )
+    fast = pg.optimize(knl, sizes={"n": 10**6})
+    assert builds == ["twice"]
+    a = np.random.default_rng(0).random(5)
+    np.testing.assert_array_equal(fast(a=a)[1][0], 2 * a)
+    assert builds == ["twice"]
+    other = pg.set_options(fast, contract="off")  # another kernel has code of its own
+    np.testing.assert_array_equal(other(a=a)[1][0], 2 * a)
+    assert builds == ["twice"] * 2
+
+
+def test_code_that_was_not_checked_is_not_taken(builds: list[str]) -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "b[i] = 2*a[i]",
+        [pg.GlobalArg("a, b", np.float64, "n"), pg.ValueArg("n", np.int32)],
+        name="unproved",
+        target="c",
+    )
+    with pg.without_proofs():
+        fast = pg.optimize(knl, sizes={"n": 10**6})
+    np.testing.assert_array_equal(fast(a=np.ones(3))[1][0], [2, 2, 2])
+    assert builds == ["unproved"] * 2

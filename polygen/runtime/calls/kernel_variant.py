@@ -14,7 +14,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.parts import parts
 from polygen.lower.hidden import HiddenArgument
-from polygen.pipeline import build_program
+from polygen.pipeline import build_as_called, build_program
 from polygen.runtime.arrays.memory_layouts import with_layouts
 from polygen.runtime.arrays.separate_arrays import passed_arguments
 from polygen.runtime.calls.arguments import VariantKey
@@ -59,7 +59,7 @@ def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
     if key.sizes:
         typed = _with_sizes(typed, key)
     placed, hidden = with_layouts(typed, dict(key.layouts), key.index_dtype)
-    program = build_program(placed, key.target, key.index_dtype)
+    program = build_as_called(kernel, placed, key.target, key.index_dtype)
     expected = [arg.name for arg in passed_arguments(placed)]
     if [arg.name for arg in program.arguments[: len(expected)]] != expected:
         raise InternalError(f"the arguments of the code of '{kernel.name}' are not {expected}")
