@@ -1,4 +1,4 @@
-"""What was decided about instructions of a kernel, and why: notes for people."""
+"""Decisions about instructions of a kernel, and why: notes for people."""
 
 from __future__ import annotations
 

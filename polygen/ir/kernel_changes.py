@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class KernelChanges:
-    """What is different in a kernel that a step made of another, with the same instructions by id.
+    """The differences of a kernel that a step made of another, with the same instructions by id.
 
     Attributes:
         instructions: the instructions that are others, as they were and as they are.

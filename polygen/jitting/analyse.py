@@ -42,7 +42,7 @@ class BlockAnalysis:
 
     @cached_property
     def loops(self) -> ParallelConditions:
-        """What each loop carries, and when."""
+        """The dependences that each loop carries, and when."""
         return parallel_conditions(self.kernel)
 
     def parallel(self, **values: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What became of the statements of a function, as text."""
+"""An account of the statements of a function, and of what became of each, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a guarded statement uses, and takes a loop to compute: behind the guard.
+"""Sums that a guarded statement alone uses: behind the guard.
 
 Of nests that share a launch, one may lack an axis of another.  One work item along that axis stores
 what it computes, and the others need not compute it::

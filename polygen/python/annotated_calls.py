@@ -1,4 +1,4 @@
-"""What kernels make of the functions in `polygen.python.annotations`."""
+"""The functions in `polygen.python.annotations`, as kernels have them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polygen.python.annotations import (
     vidx,
     where,
 )
-from polygen.python.numpy_names import TABLE
+from polygen.python.names.basic_table import TABLE
 from polygen.python.refused import Refused
 from polygen.python.subscripts import Strip, subscripted
 from polygen.python.values import Constant, Number, Several, Value

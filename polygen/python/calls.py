@@ -17,9 +17,10 @@ from polygen.python.annotated_calls import ROWS
 from polygen.python.annotations import loop_range, prange
 from polygen.python.expressions import SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
-from polygen.python.more_numpy_names import METHODS, OWN_METHODS, TABLE, matrix_product
+from polygen.python.names.arguments import array_of
+from polygen.python.names.products import matrix_product
+from polygen.python.names.table import METHODS, OWN_METHODS, TABLE
 from polygen.python.nodes import Storage
-from polygen.python.numpy_names import array_of
 from polygen.python.refused import Refused
 from polygen.python.source_annotations import called_function
 from polygen.python.subscripts import subscripted

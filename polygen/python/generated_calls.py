@@ -22,7 +22,7 @@ from polygen.python.tracer import Result, Traced
 
 
 class Miss:
-    """What a call returns that is none of this variant's."""
+    """The result of a call that is none of this variant's."""
 
 
 MISS = Miss()

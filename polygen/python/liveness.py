@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Liveness:
-    """What is live where.
+    """The names that are live, by statement.
 
     Attributes:
         after: for each statement with a block: names that are read after it.

@@ -41,7 +41,7 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True)
 class LoopClaim:
-    """What a pragma, or `prange`, says of a loop.
+    """A pragma, or `prange`, as a claim about a loop.
 
     Attributes:
         iname: the loop in the kernel.

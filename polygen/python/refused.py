@@ -1,4 +1,4 @@
-"""What the tracer of Python functions does not take: construct -> what is said."""
+"""Constructs that the tracer of Python functions does not take, and what is said of each."""
 
 from __future__ import annotations
 

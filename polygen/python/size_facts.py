@@ -1,4 +1,4 @@
-"""What is known of sizes while a function is traced, and what is assumed of them.
+"""Facts about sizes while a function is traced: known ones, and assumed ones.
 
 A function is traced for arguments of certain sizes.  Where it matters how two sizes compare, these
 arguments decide, and the answer becomes a guard of the variant: calls for which it does not hold

@@ -1,4 +1,4 @@
-"""What a function's source says of its loops and updates: pragmas, and calls that mean the same.
+"""Annotations of loops and updates in a function's source: pragmas, and calls that mean the same.
 
 #pragma parallel for                     for i in pg.prange(n):
 for i in range(n):                           ...

@@ -104,7 +104,7 @@ def element_number(value: Arrayed) -> Number:
 
 @dataclass(frozen=True)
 class _Axis:
-    """What a subscript makes of an axis; without an extent, none is left."""
+    """An axis with a subscript; without an extent, none is left."""
 
     extent: Affine | None
     place: Callable[[Index | None], Index]

@@ -31,7 +31,7 @@ from polygen.python.values import (
 
 
 class Trace:
-    """What is known so far, and the statements so far.
+    """The facts that are known so far, and the statements so far.
 
     Attributes:
         nodes: what has been made.

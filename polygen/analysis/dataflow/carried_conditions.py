@@ -55,7 +55,7 @@ class ConditionalDependence:
 
 @dataclass(frozen=True)
 class LoopConditions:
-    """What a loop carries, and for which sizes and scalars it carries nothing.
+    """The dependences of a loop, and for which sizes and scalars it carries none.
 
     Attributes:
         iname: the iname of the loop.

@@ -252,7 +252,7 @@ class _Search:
 
 
 class _FactsOfLeft:
-    """What is known of the parameters that the reads mention that are left.
+    """Facts about the parameters that the remaining reads mention.
 
     Parameters:
         known: all that is known, if not all of it is said of these reads.

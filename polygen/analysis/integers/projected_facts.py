@@ -1,4 +1,4 @@
-"""What a conjunction of facts says about some of the names in it, in few constraints.
+"""The part of a conjunction of facts that is about some of the names in it, in few constraints.
 
     0 <= n1 <= n and 0 <= n2 <= n and ... and 0 <= n99 <= n      about n1 and n: 0 <= n1 <= n
 

@@ -20,7 +20,7 @@ from polygen.ir.public import public
 
 
 class ParallelConditions(Mapping[str, LoopConditions]):
-    """What each loop carries, and when, by iname.  It prints as a table."""
+    """The dependences that each loop carries, and when, by iname.  It prints as a table."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel

@@ -1,4 +1,4 @@
-"""What a `polygen.Builder` returns for what is called: functions, rules, routines of libraries."""
+"""Handles of a `polygen.Builder` for what is called: functions, rules, routines of libraries."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RuleHandle:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LibraryValue:
-    """What a routine of a library returns: `Builder.assign` takes it.
+    """The result of a routine of a library: `Builder.assign` takes it.
 
     Attributes:
         routine: its name.

@@ -1,4 +1,4 @@
-"""What a `polygen.Builder` keeps: names, variables, loops and statements so far."""
+"""The state of a `polygen.Builder`: names, variables, loops and statements so far."""
 
 from __future__ import annotations
 

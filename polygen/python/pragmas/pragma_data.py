@@ -1,4 +1,4 @@
-"""What a pragma says, as data: each part knows its place in the user's file."""
+"""Pragmas as data: each part knows its place in the user's file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Named:
 
 @dataclass(frozen=True)
 class ReductionClause:
-    """What ``reduction(+: s, t)`` says.
+    """The clause ``reduction(+: s, t)``.
 
     Attributes:
         operation: the name of polygen's operation: ``"sum"``, ``"product"``, ``"min"``, ...
@@ -39,7 +39,7 @@ class ReductionClause:
 
 @dataclass(frozen=True)
 class LoopPragma:
-    """What stands before a loop.
+    """A pragma before a loop.
 
     Attributes:
         parallel: whether its iterations may run in any order.
@@ -77,7 +77,7 @@ class LoopPragma:
 
 @dataclass(frozen=True)
 class AtomicPragma:
-    """What stands before an update that is to be atomic.
+    """A pragma before an update that is to be atomic.
 
     Attributes:
         where: its place.
@@ -117,7 +117,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class TensorPragma:
-    """What stands before an array statement: its slices, in the order of the loops over them.
+    """A pragma before an array statement: its slices, in the order of the loops over them.
 
     Attributes:
         dimensions: the slices, outermost loop first.

@@ -119,7 +119,7 @@ def _atomic(said: PragmaText) -> AtomicPragma:
 
 @dataclass
 class _Loop:
-    """What has been read of a pragma before a loop."""
+    """A pragma before a loop, as far as it has been read."""
 
     words: dict[str, SourceLocation] = field(default_factory=dict[str, SourceLocation])
     names: dict[str, list[Named]] = field(default_factory=dict[str, list[Named]])
@@ -340,7 +340,7 @@ def _dimension(said: PragmaText, start: int) -> tuple[Dimension, int]:
 
 @dataclass
 class _Properties:
-    """What has been read of the properties of a slice."""
+    """The properties of a slice, as far as they have been read."""
 
     parallel: bool = False
     simd: bool = False

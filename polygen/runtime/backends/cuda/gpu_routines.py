@@ -46,7 +46,7 @@ class Libraries(NamedTuple):
 
 @dataclass(frozen=True)
 class Given:
-    """What a routine is given.
+    """Arguments of a routine.
 
     Attributes:
         libraries: CuPy's modules.

@@ -219,7 +219,7 @@ _ON_HOST = 0  # CUBLAS_POINTER_MODE_HOST: alpha and beta are there
 
 
 class _Values:
-    """What a program is passed, and what is in arrays."""
+    """The arguments of a program, and what is in arrays."""
 
     def __init__(
         self,

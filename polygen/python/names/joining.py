@@ -11,7 +11,8 @@ from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
-from polygen.python.numpy_names import TABLE, array_of, axes_of
+from polygen.python.names.arguments import array_of, axes_of
+from polygen.python.names.basic_table import TABLE
 from polygen.python.refused import Refused
 from polygen.python.subscripts import Slice, subscripted
 from polygen.python.values import (

@@ -18,7 +18,8 @@ from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
-from polygen.python.numpy_names import array_of, rearranged
+from polygen.python.names.arguments import array_of
+from polygen.python.names.rearranging import rearranged
 from polygen.python.refused import Refused
 from polygen.python.values import (
     Arrayed,

@@ -12,8 +12,9 @@ from polygen.ir.expression import Expression
 from polygen.language.operations import find_operation
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
+from polygen.python.names.arguments import array_of, axes_of
+from polygen.python.names.basic_table import TABLE
 from polygen.python.nodes import Assign
-from polygen.python.numpy_names import TABLE, array_of, axes_of
 from polygen.python.refused import Refused
 from polygen.python.subscripts import ELLIPSIS, Slice, subscripted
 from polygen.python.values import (

@@ -1,0 +1,98 @@
+"""NumPy's functions that return the same elements with other axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polygen.python.affine import Affine, number
+from polygen.python.expressions import Expressions
+from polygen.python.names.arguments import Row, array_of, axes_of
+from polygen.python.values import (
+    Arrayed,
+    Indices,
+    Lazy,
+    Number,
+    Several,
+    Value,
+    View,
+    constant_number,
+    index_sum,
+    index_times,
+)
+
+
+def rearranged(
+    value: Arrayed, shape: tuple[Affine, ...], place: Callable[[Indices], Indices], step: Any
+) -> Arrayed:
+    """Return a value with other axes."""
+    if isinstance(value, View):
+        inner = value.place
+        recipe = None if value.recipe is None or step is None else (*value.recipe, step)
+        return View(
+            value.base,
+            shape,
+            lambda i: inner(place(i)),
+            recipe=recipe,
+            is_gather=value.is_gather,
+            part=value.part,
+        )
+    return Lazy(value.dtype, shape, lambda i: value.element(place(i)), value.is_costly)
+
+
+def _transpose(trace: Expressions, value: Value, axes: Value | None = None, *more: Value) -> Value:
+    given = array_of(trace, value)
+    if isinstance(given, Number):
+        return given
+    rank = len(given.shape)
+    if more and axes is not None:
+        axes = Several((axes, *more))
+    order = list(range(rank))[::-1] if axes is None else axes_of(axes, rank)
+    shape = tuple([given.shape[at] for at in order])
+    back = [order.index(at) for at in range(rank)]
+    return rearranged(
+        given, shape, lambda i: tuple([i[at] for at in back]), ("transpose", tuple(order))
+    )
+
+
+def _swapaxes(trace: Expressions, value: Value, one: Value, other: Value) -> Value:
+    given = array_of(trace, value)
+    order = list(range(len(given.shape)))
+    (a,), (b,) = (axes_of(v, len(order)) for v in (one, other))
+    order[a], order[b] = order[b], order[a]
+    return _transpose(trace, given, Several(tuple(map(constant_number, order))))
+
+
+def _flip(trace: Expressions, value: Value, axis: Value | None = None) -> Value:
+    given = array_of(trace, value)
+    assert not isinstance(given, Number)
+    axes = axes_of(axis, len(given.shape))
+
+    def place(index: Indices) -> Indices:
+        return tuple(
+            [
+                index_sum(index_times(at, -1), given.shape[k].minus(1)) if k in axes else at
+                for k, at in enumerate(index)
+            ]
+        )
+
+    return rearranged(given, given.shape, place, ("flip", tuple(axes)))
+
+
+def _expand_dims(trace: Expressions, value: Value, axis: Value) -> Value:
+    given = array_of(trace, value)
+    assert not isinstance(given, Number)
+    (at,) = axes_of(axis, len(given.shape) + 1)
+    shape = (*given.shape[:at], number(1), *given.shape[at:])
+    return rearranged(given, shape, lambda i: (*i[:at], *i[at + 1 :]), ("expand", at))
+
+
+ROWS: dict[Any, Row] = {
+    np.transpose: _transpose,
+    np.swapaxes: _swapaxes,
+    np.flip: _flip,
+    np.expand_dims: _expand_dims,
+}
+METHODS: dict[str, Any] = {"transpose": np.transpose, "swapaxes": np.swapaxes}

@@ -1,0 +1,1 @@
+"""Functions that traced programs may call, beside NumPy's."""
