@@ -41,6 +41,18 @@ def array_of(trace: Expressions, value: Value) -> Number | Arrayed:
     raise Refused("a function of arrays is given something else")
 
 
+def array_with_axes(trace: Expressions, value: Value) -> Arrayed:
+    """Return an array.
+
+    Raises:
+        Refused: if it is a scalar, or no array.
+    """
+    found = array_of(trace, value)
+    if isinstance(found, Number):
+        raise Refused("a function of arrays is given a scalar")
+    return found
+
+
 def _stacked(trace: Expressions, value: Several) -> Arrayed:
     parts = [array_of(trace, part) for part in value.parts]
     if not parts:
@@ -148,6 +160,18 @@ def constant_int(value: Value) -> int:
     if isinstance(value, Number) and value.is_constant and value.dtype.kind == "i":
         return int(value.value)
     raise Refused("an option is no constant integer")
+
+
+def axis_of(axis: Value | None, rank: int) -> int:
+    """Return the one axis that an argument names, from 0.
+
+    Raises:
+        Refused: if it names several, or all.
+    """
+    found = axes_of(axis, rank)
+    if len(found) != 1:
+        raise Refused("several axes where there may be one", "name one: axis=0")
+    return found[0]
 
 
 def converted(value: Number | Arrayed, dtype: np.dtype) -> Number | Lazy:

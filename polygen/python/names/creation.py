@@ -10,7 +10,14 @@ from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
-from polygen.python.names.arguments import Row, array_of, constant_int, dtype_of, shape_of
+from polygen.python.names.arguments import (
+    Row,
+    array_of,
+    array_with_axes,
+    constant_int,
+    dtype_of,
+    shape_of,
+)
 from polygen.python.operators import operand_tree
 from polygen.python.refused import Refused
 from polygen.python.values import (
@@ -157,8 +164,7 @@ def _eye(
 
 def _triangle(sign: str) -> Row:
     def row(trace: Expressions, value: Value, k: Value | None = None) -> Value:
-        given = array_of(trace, value)
-        assert not isinstance(given, Number)
+        given = array_with_axes(trace, value)
         if len(given.shape) != 2:
             raise Refused("a triangle of what is no matrix")
         offset = 0 if k is None else constant_int(k)

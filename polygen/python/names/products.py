@@ -12,7 +12,7 @@ from polygen.ir.expression import Expression
 from polygen.language.operations import find_operation
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
-from polygen.python.names.arguments import array_of
+from polygen.python.names.arguments import array_of, axes_of, constant_int
 from polygen.python.names.basic_table import TABLE
 from polygen.python.names.matrix_products import matrix_product as _product_of_matrices
 from polygen.python.refused import Refused
@@ -148,22 +148,14 @@ def tensordot(trace: Expressions, left: Value, right: Value, axes: Value | None 
 
 def _contracted(axes: Value | None, left: int, right: int) -> tuple[list[int], list[int]]:
     if axes is None or isinstance(axes, Number):
-        count = 2 if axes is None else _constant(axes)
-        return list(range(left - count, left)), list(range(count))
-    if isinstance(axes, Several) and len(axes.parts) == 2:
-        mine, theirs = [
-            [_constant(p) % rank for p in (part.parts if isinstance(part, Several) else (part,))]
-            for part, rank in zip(axes.parts, (left, right), strict=True)
-        ]
+        count = 2 if axes is None else constant_int(axes)
+        if 0 <= count <= min(left, right):
+            return list(range(left - count, left)), list(range(count))
+    elif isinstance(axes, Several) and len(axes.parts) == 2:
+        mine, theirs = [axes_of(p, rank) for p, rank in zip(axes.parts, (left, right), strict=True)]
         if len(mine) == len(theirs):
             return mine, theirs
     raise Refused("the axes of np.tensordot are no two lists of as many")
-
-
-def _constant(value: Value) -> int:
-    if isinstance(value, Number) and value.is_constant and value.dtype.kind == "i":
-        return int(value.value)
-    raise Refused("an axis is no constant")
 
 
 def matrix_product(trace: Expressions, left: Value, right: Value) -> Value:

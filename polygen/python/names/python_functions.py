@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,8 @@ def _int(trace: Expressions, value: Value) -> Value:
     del trace
     if isinstance(value, Number) and value.dtype.kind != "c":
         return as_int(value)
-    if isinstance(value, Constant):
-        return constant_number(int(value.value))
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return _of_text(int, value.value)
     raise Refused("int() of something that is no number")
 
 
@@ -51,9 +52,17 @@ def _float(trace: Expressions, value: Value) -> Value:
     del trace
     if isinstance(value, Number) and value.dtype.kind != "c":
         return as_float(value)
-    if isinstance(value, Constant):
-        return constant_number(float(value.value))
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return _of_text(float, value.value)
     raise Refused("float() of something that is no number")
+
+
+def _of_text(kind: Callable[[str], float], text: str) -> Value:
+    """Return the number that a text says, as ``float("inf")``."""
+    try:
+        return constant_number(kind(text))
+    except ValueError as error:  # which Python raises when the statement is executed, if it is
+        raise Refused(str(error)) from None
 
 
 def _bool(trace: Expressions, value: Value) -> Value:

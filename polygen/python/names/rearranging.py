@@ -9,7 +9,7 @@ import numpy as np
 
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
-from polygen.python.names.arguments import Row, array_of, axes_of
+from polygen.python.names.arguments import Row, array_of, array_with_axes, axes_of, axis_of
 from polygen.python.values import (
     Arrayed,
     Indices,
@@ -60,14 +60,13 @@ def _transpose(trace: Expressions, value: Value, axes: Value | None = None, *mor
 def _swapaxes(trace: Expressions, value: Value, one: Value, other: Value) -> Value:
     given = array_of(trace, value)
     order = list(range(len(given.shape)))
-    (a,), (b,) = (axes_of(v, len(order)) for v in (one, other))
+    a, b = (axis_of(v, len(order)) for v in (one, other))
     order[a], order[b] = order[b], order[a]
     return _transpose(trace, given, Several(tuple(map(constant_number, order))))
 
 
 def _flip(trace: Expressions, value: Value, axis: Value | None = None) -> Value:
-    given = array_of(trace, value)
-    assert not isinstance(given, Number)
+    given = array_with_axes(trace, value)
     axes = axes_of(axis, len(given.shape))
 
     def place(index: Indices) -> Indices:
@@ -82,9 +81,8 @@ def _flip(trace: Expressions, value: Value, axis: Value | None = None) -> Value:
 
 
 def _expand_dims(trace: Expressions, value: Value, axis: Value) -> Value:
-    given = array_of(trace, value)
-    assert not isinstance(given, Number)
-    (at,) = axes_of(axis, len(given.shape) + 1)
+    given = array_with_axes(trace, value)
+    at = axis_of(axis, len(given.shape) + 1)
     shape = (*given.shape[:at], number(1), *given.shape[at:])
     return rearranged(given, shape, lambda i: (*i[:at], *i[at + 1 :]), ("expand", at))
 

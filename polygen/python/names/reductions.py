@@ -13,7 +13,15 @@ from polygen.ir.expression import Expression
 from polygen.language.operations import find_operation
 from polygen.python.affine import number
 from polygen.python.expressions import Expressions
-from polygen.python.names.arguments import Row, array_of, axes_of, dtype_of, flag_of, stored_into
+from polygen.python.names.arguments import (
+    Row,
+    array_of,
+    array_with_axes,
+    axes_of,
+    dtype_of,
+    flag_of,
+    stored_into,
+)
 from polygen.python.refused import Refused
 from polygen.python.values import (
     BOOL,
@@ -155,7 +163,8 @@ def _chosen(trace: Expressions, value: Masked, dtype: np.dtype, operation: str) 
     return Lazy(dtype, data.shape, element)
 
 
-def _count(trace: Expressions, value: Arrayed, axes: Sequence[int]) -> Number:
+def count_along(trace: Expressions, value: Arrayed, axes: Sequence[int]) -> Number:
+    """Return how many elements are reduced to one."""
     total = affine_number(number(1))
     for at in axes:
         total = cast("Number", trace.operated("*", total, affine_number(value.shape[at])))
@@ -171,12 +180,11 @@ def _mean(
 ) -> Value:
     if isinstance(value, Masked):
         return _masked_mean(trace, value)
-    given = array_of(trace, value)
-    assert not isinstance(given, Number)
+    given = array_with_axes(trace, value)
     asked = None if dtype is None else dtype_of(dtype)
     result = asked or (FLOAT64 if given.dtype.kind in "biu" else given.dtype)
     total = reduced(trace, "sum", given, result, axis, keeps=flag_of(keepdims))
-    count = _count(trace, given, axes_of(axis, len(given.shape)))
+    count = count_along(trace, given, axes_of(axis, len(given.shape)))
     return trace.operated("/", total, count)
 
 

@@ -12,8 +12,9 @@ from polygen.ir.expression import Expression
 from polygen.language.operations import find_operation
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
-from polygen.python.names.arguments import array_of, axes_of
+from polygen.python.names.arguments import array_of, array_with_axes, axes_of, axis_of
 from polygen.python.names.basic_table import TABLE
+from polygen.python.names.reductions import count_along
 from polygen.python.nodes import Assign
 from polygen.python.refused import Refused
 from polygen.python.subscripts import ELLIPSIS, Slice, subscripted
@@ -34,18 +35,6 @@ from polygen.python.values import (
 )
 
 _YES = constant_number(value=True)
-
-
-def array_with_axes(trace: Expressions, value: Value) -> Arrayed:
-    """Return an array.
-
-    Raises:
-        Refused: if it is a scalar, or no array.
-    """
-    found = array_of(trace, value)
-    if isinstance(found, Number):
-        raise Refused("a function of arrays is given a scalar")
-    return found
 
 
 # --- deviations
@@ -71,9 +60,7 @@ def variance(
     if ddof is None or (isinstance(ddof, Number) and ddof.is_constant and ddof.value == 0):
         return TABLE[np.mean](trace, squares, axis, keepdims=keepdims)
     total = TABLE[np.sum](trace, squares, axis, keepdims=keepdims)
-    count: Value = affine_number(number(1))
-    for at in axes_of(axis, len(held.shape)):
-        count = trace.operated("*", count, affine_number(held.shape[at]))
+    count = count_along(trace, held, axes_of(axis, len(held.shape)))
     return trace.operated("/", total, trace.operated("-", count, ddof))
 
 
@@ -194,7 +181,7 @@ def running(ufunc: np.ufunc, sign: str) -> Callable[..., Value]:
 
     def row(trace: Expressions, value: Value, axis: Value | None = None) -> Value:
         given = array_with_axes(trace, value)
-        (at,) = axes_of(axis, len(given.shape)) if len(given.shape) > 1 else [0]
+        at = axis_of(axis, len(given.shape))
         dtype = ufunc.accumulate(np.ones(1, given.dtype)).dtype
         held = trace.stored(given) if isinstance(given, Lazy) else given
         made = trace.allocated(dtype, held.shape, ufunc.__name__, zeros=False)
