@@ -27,7 +27,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[VariantKey]:
         keys.append(VariantKey(target, scalars, (), index_dtype))
         return build_program(kernel, target, index_dtype)
 
-    monkeypatch.setattr("polygen.runtime.calls.kernel_variant.build_program", noted)
+    monkeypatch.setattr("polygen.pipeline.build_program", noted)
     return keys
 
 
