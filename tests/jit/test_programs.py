@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -100,3 +100,21 @@ def test_other_sizes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_on_opencl(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(of_kind(kind), monkeypatch, -1, target="opencl")
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("kind", KINDS)
+def test_schedules_for_large_sizes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is scheduled for much work is right for little, too: threads, tiles, vectors."""
+
+    scheduled: list[str] = []
+
+    def for_large_sizes(kernel: pg.Kernel, *, sizes: Mapping[str, int]) -> pg.Kernel:
+        scheduled.append(kernel.name)
+        return pg.optimize(kernel, sizes={n: 300 * size for n, size in sizes.items()})
+
+    monkeypatch.setattr("polygen.jitting.jit.optimize", for_large_sizes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotValidated)  # of several sums over columns, in tiles
+        compare(of_kind(kind), monkeypatch, -1)
+    assert len(set(scheduled)) > 3
