@@ -164,13 +164,18 @@ class Calls(Expressions):
                     f"'{shown}' is called with arguments that kernels do not have"
                 ) from None
             return row(self, *arguments, **named)
+        shown = getattr(function, "__name__", repr(function))
+        missing = Refused(f"'{shown}' is called, which kernels do not have")
         helper = inspect.unwrap(function) if callable(function) else function
         if isinstance(helper, types.FunctionType):
-            return self._inlined(helper, arguments, named)
+            is_users = helper.__module__.partition(".")[0] != "numpy"
+            try:
+                return self._inlined(helper, arguments, named)
+            except Refused as error:  # what NumPy's own text has tells the user nothing
+                raise error if is_users else missing from None
         if isinstance(helper, types.MethodType):
             raise Refused("a method of a class is called")
-        shown = getattr(function, "__name__", repr(function))
-        raise Refused(f"'{shown}' is called, which kernels do not have")
+        raise missing
 
     def _row(self, function: Any) -> Callable[..., Value] | None:
         try:

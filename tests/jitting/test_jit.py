@@ -79,6 +79,17 @@ def test_there_are_few_schedules() -> None:
     assert compiled.explain().count("for sizes like") == 8
 
 
+def test_functions_that_kernels_lack_are_named_as_the_user_does() -> None:
+    def middle(x: Array) -> Any:
+        x[:] = 2 * x
+        return np.median(x)
+
+    compiled = pg.jit(middle)
+    assert compiled(np.arange(5.0)) == 4
+    (line,) = [line for line in compiled.explain().splitlines() if "Python" in line]
+    assert "'median' is called, which kernels do not have (line " in line
+
+
 def histogram(h: Array, b: Array, w: Array, n: int) -> None:
     # fmt: off
     #pragma parallel for
