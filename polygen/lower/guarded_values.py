@@ -21,7 +21,8 @@ from dataclasses import replace
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
-from polygen.lower.declare import mentioned
+from polygen.ir.expression import Expression
+from polygen.lower.declare import expressions, mentioned
 from polygen.lower.neighbours import nodes_in
 from polygen.lower.program import (
     Assign,
@@ -100,7 +101,20 @@ def _moved(nodes: Sequence[Node], place: int) -> list[int]:
         else:
             used |= mentioned([node])
             written |= changes
-    return found if any(isinstance(nodes[at], Loop) for at in found) else []
+    moved = [nodes[at] for at in found]
+    is_work = any(isinstance(node, Loop) for node in moved)
+    return found if is_work and not _asks(moved, guard.condition) else []
+
+
+def _asks(nodes: Sequence[Node], condition: Expression) -> bool:
+    """Tell whether values depend on the condition already: loops were padded on purpose."""
+    parts = set(walk.conjuncts(condition))
+    return any(
+        isinstance(part, ex.If) and not parts.isdisjoint(walk.conjuncts(part.condition))
+        for node in nodes_in(nodes)
+        for expression in expressions(node)
+        for part in walk.subexpressions(expression)
+    )
 
 
 def _changes(node: Node) -> set[str] | None:

@@ -90,6 +90,8 @@ def test_sums_of_fewer_axes(text: str, sums: int, n: int) -> None:
 ACC, OTHER = ex.Variable("acc"), ex.Variable("other")
 A_K = ex.Subscript(ex.Variable("a"), (ex.Variable("k"),))
 SUM = Loop("k", 0, ex.Variable("n"), (Assign(ACC, ex.sum_of(ACC, A_K), "sum"),))
+AT_FIRST = ex.Comparison(ex.Variable("j"), "==", 0)
+PADDED = replace(SUM, body=(Assign(ACC, ex.sum_of(ACC, ex.If(AT_FIRST, A_K, 0.0)), "sum"),))
 START = Declare("acc", np.dtype(float), initial=0.0)
 
 
@@ -144,6 +146,7 @@ def test_inner_blocks() -> None:
         (START, write("a"), guarded()),  # no loop is spared
         (START, replace(SUM, parallel=1), guarded()),
         (replace(START, address_space=AddressSpace.LOCAL), SUM, guarded()),
+        (START, PADDED, guarded()),  # what is beyond the end is zero already
         (START, SUM),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen import pipeline
 from polygen.ir.kernel import Kernel
 from polygen.schedules import processors
 from polygen.schedules.plan import Plan
@@ -292,9 +293,9 @@ def test_a_stage_without_code_is_found_among_several(monkeypatch: pytest.MonkeyP
 
     def counted(one: Kernel) -> object:
         generated.append(one)
-        return pg.generate_code(one)
+        return pipeline.generated(one)
 
-    monkeypatch.setattr("polygen.schedules.schedule.generate_code", counted)
+    monkeypatch.setattr("polygen.schedules.schedule.generated", counted)
     monkeypatch.setattr(processors, "STAGES", (tagged("p"), tagged("q")))
     assert tags(optimized(knl)) == {"p": "g.0", "q": "g.0"}
     assert len(generated) == 1
