@@ -168,7 +168,7 @@ class Calls(Expressions):
         missing = Refused(f"'{shown}' is called, which kernels do not have")
         helper = inspect.unwrap(function) if callable(function) else function
         if isinstance(helper, types.FunctionType):
-            is_users = helper.__module__.partition(".")[0] != "numpy"
+            is_users = (helper.__module__ or "").partition(".")[0] != "numpy"
             try:
                 return self._inlined(helper, arguments, named)
             except Refused as error:  # what NumPy's own text has tells the user nothing
