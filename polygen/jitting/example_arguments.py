@@ -41,7 +41,7 @@ def _parameters(tree: ast.FunctionDef) -> list[str]:
 
 
 class _Uses:
-    """How a function uses its parameters.
+    """The uses of parameters in a function.
 
     Attributes:
         ranks: of those that are subscripted, the number of axes.

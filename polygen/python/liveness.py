@@ -1,4 +1,4 @@
-"""Which names a function of Python reads after a statement: by walking its statements backward.
+"""The names that a function of Python reads after a statement: found from the last one backward.
 
 for i in range(n):     # s is carried: read at the head of an iteration
     t = x[i]           # t is not: each iteration assigns it before it reads it

@@ -33,7 +33,7 @@ Trees = Sequence[Any]
 
 @dataclass(frozen=True)
 class Rule:
-    """How an operation is computed.
+    """An operation, and the expression that computes it.
 
     Attributes:
         name: what it is called in errors.

@@ -45,7 +45,7 @@ Schedule = Callable[[Kernel, Mapping[str, int]], Kernel]
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """How a function is compiled.
+    """Options of the compilation of a function.
 
     Attributes:
         target: the target's name.

@@ -1,4 +1,4 @@
-"""How many iterations loops are expected to have: sizes say, or, where data decides, shapes.
+"""Expected numbers of iterations of loops: from sizes, or, where data decides, from shapes.
 
     for i < n:
         for j from rowptr[i] to rowptr[i + 1]:      (values has `nonzeros` elements)

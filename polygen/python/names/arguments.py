@@ -1,4 +1,4 @@
-"""What functions of arrays are given: values, types, axes, shapes, options."""
+"""Arguments of functions of arrays: values, types, axes, shapes, options."""
 
 from __future__ import annotations
 
