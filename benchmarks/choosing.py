@@ -162,7 +162,7 @@ def seconds(make: Make, target: str) -> tuple[float, float]:
     """Return the CPU time of a choice, and that of the looks whether there is code."""
     taken: list[float] = []
     looked: list[float] = []
-    whole, code = vars(schedule)["_why_no_code"], 0.0
+    whole, code = vars(schedule)["_code_or_why_not"], 0.0
 
     def timed(kernel: pg.Kernel) -> str | None:
         nonlocal code
@@ -171,7 +171,7 @@ def seconds(make: Make, target: str) -> tuple[float, float]:
         code += time.process_time() - start
         return found
 
-    with patch.object(schedule, "_why_no_code", timed):
+    with patch.object(schedule, "_code_or_why_not", timed):
         for number, knl in enumerate(variants(make, target)):
             code, start = 0.0, time.process_time()
             pg.optimize(knl, LIMITS[target], sizes={"n": SIZE + number})

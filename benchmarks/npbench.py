@@ -25,6 +25,7 @@ import platform
 import random
 import select
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -41,6 +42,12 @@ ROUNDS, SECONDS, PAUSE = 12, 2.0, 0.005
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def _path(python: str) -> str:
+    """Return where an interpreter finds modules: in its own environment, and polygen's."""
+    inherited = os.environ.get("PYTHONPATH", "") if python == sys.executable else ""
+    return os.pathsep.join([str(ROOT), *filter(None, [inherited])])
+
+
 class LateError(Exception):
     """A process has not answered in time."""
 
@@ -54,7 +61,7 @@ class Worker:
         names = ("OMP", "OPENBLAS", "MKL", "NUMBA")
         self.environment = os.environ | {f"{name}_NUM_THREADS": str(threads) for name in names}
         self.environment |= {
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": _path(python),
             "PYTHONDONTWRITEBYTECODE": "1",
             "POLYGEN_CACHE_DIR": str(self.folder / "cache"),
             "DACE_default_build_folder": str(self.folder / "dace"),
@@ -105,11 +112,12 @@ class Worker:
 
 @dataclass
 class Row:
-    """What was measured of a kernel: seconds by library, and what is to be said of it."""
+    """What was measured of a kernel: seconds by library, whether results were compared, notes."""
 
     kernel: str
     seconds: dict[str, float] = field(default_factory=dict)
     first: dict[str, float] = field(default_factory=dict)
+    is_compared: bool = True
     notes: list[str] = field(default_factory=list)
 
 
@@ -160,6 +168,7 @@ def prepared(row: Row, size: str, workers: dict[str, Worker]) -> list[str]:
             continue
         if "numpy" not in results:
             row.notes.append(f"{library}: not compared, since NumPy has no result")
+            row.is_compared = False
         row.first[library] = reply["first"]
         row.notes += [f"{library}: {v}: {why}" for v, why in reply["failed"].items()]
         row.notes += [f"{library}: {line}" for line in reply["python"]]
@@ -179,7 +188,7 @@ def shown(row: Row, libraries: list[str]) -> str:
 
 def speed(row: Row, libraries: list[str]) -> tuple[float, str] | None:
     """Return the best peer's time over ours, and who that is; None where either is not there."""
-    ours = [row.seconds[x] for x in libraries if x in OURS and x in row.first]
+    ours = [row.seconds[x] for x in libraries if x in OURS and x in row.seconds]
     peers = [(row.seconds[x], x) for x in libraries if x not in OURS and x in row.seconds]
     return (min(peers)[0] / ours[0], min(peers)[1]) if ours and peers else None
 
@@ -187,7 +196,7 @@ def speed(row: Row, libraries: list[str]) -> tuple[float, str] | None:
 def summary(rows: list[Row], libraries: list[str]) -> None:
     """Print geometric means over all kernels, and how many are validated and fast."""
     ours = [row for row in rows if any(x in row.first for x in OURS)]
-    print(f"\nvalidated: {len(ours)} of {len(rows)}")
+    print(f"\nvalidated: {sum(row.is_compared for row in ours)} of {len(rows)}")
     for peer in (library for library in libraries if library not in OURS):
         ratios = [
             row.seconds[peer] / next(row.seconds[x] for x in OURS if x in row.seconds)

@@ -1,6 +1,6 @@
 """Schedules chosen by `polygen.optimize` on a GPU, beside recipes by hand and NVIDIA's libraries.
 
-    python -m benchmarks.schedules_on_gpu [right] [products] [doubles] [streams]
+    python -m benchmarks.schedules_on_gpu [right] [products] [doubles] [halves] [streams]
 
 Kernels are texts without a step.  Those of hand recipes are of examples/fast_product.py,
 register_stencils.py and vector_transpose.py; the libraries are cuBLAS (TF32 off), and for what
@@ -10,12 +10,13 @@ check all kernels; then each is measured alone: medians of 20, by the device's o
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from os import cpu_count
@@ -77,9 +78,12 @@ class Product:
     def arrays(self, xp: Any) -> dict[str, Any]:
         """Return small whole numbers, whose sums are exact, in CuPy's or NumPy's arrays."""
         rng = np.random.default_rng(1)
+        most = 1 if self.dtype == "float16" else 4
         shapes = {x: eval(f"({s},)", {}, dict(self.sizes)) for x, s in self.shapes.items()}  # noqa: S307
         return {
-            x: xp.asarray(rng.integers(-4, 5, size=shape, dtype=np.int8)).astype(self.dtype)
+            x: xp.asarray(rng.integers(-most, most + 1, size=shape, dtype=np.int8)).astype(
+                self.dtype
+            )
             for x, shape in shapes.items()
         }
 
@@ -114,6 +118,13 @@ def measured_products(dtype: str) -> Iterator[Product]:
         for n, m, l in ((4096, 4096, 64), (64, 64, 4096), (4096, 64, 4096), (64, 4096, 64)):  # noqa: E741
             name = f"{n} x {l} x {m}"
             yield Product(name, TEXT, NN, size(n, m, l), MATMUL, dtype, fixed)
+
+
+def of_halves() -> Iterator[Product]:
+    """Yield products of halves, added up as float32: sizes known, and not."""
+    for case in measured_products("float16"):
+        text = re.sub(r"([ab]\[[^\]]*\])", r"float32(\1)", case.text)
+        yield replace(case, text=text, hand="")
 
 
 def other_forms() -> Iterator[Product]:
@@ -251,6 +262,11 @@ def doubles(device: Cuda) -> None:
     products(device, [c for c in measured_products("float64") if c.is_fixed])
 
 
+def halves(device: Cuda) -> None:
+    """Measure products in half precision, which tensor cores add up in single precision."""
+    products(device, list(of_halves()))
+
+
 def plain_kernels() -> dict[str, pg.Kernel]:
     """Return the kernels of benchmarks/streaming.py without a step."""
     found: dict[str, pg.Kernel] = {}
@@ -315,7 +331,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     device = Cuda()
     print(device.name)
-    parts = {"right": right, "products": singles, "doubles": doubles, "streams": memory_bound}
+    parts = {"right": right, "products": singles, "doubles": doubles, "halves": halves}
+    parts["streams"] = memory_bound
     for name in sys.argv[1:] or parts:
         begin = time.time()
         parts[name](device)

@@ -124,6 +124,17 @@ from polygen.python.annotations import atomic_sub as atomic_sub
 from polygen.python.annotations import prange as prange
 from polygen.python.annotations import vidx as vidx
 from polygen.python.annotations import where as where
+from polygen.python.atomic_fetches import atomic_compare_exchange as atomic_compare_exchange
+from polygen.python.atomic_fetches import atomic_exchange as atomic_exchange
+from polygen.python.atomic_fetches import atomic_fetch_add as atomic_fetch_add
+from polygen.python.atomic_fetches import atomic_fetch_and as atomic_fetch_and
+from polygen.python.atomic_fetches import atomic_fetch_max as atomic_fetch_max
+from polygen.python.atomic_fetches import atomic_fetch_min as atomic_fetch_min
+from polygen.python.atomic_fetches import atomic_fetch_mul as atomic_fetch_mul
+from polygen.python.atomic_fetches import atomic_fetch_or as atomic_fetch_or
+from polygen.python.atomic_fetches import atomic_fetch_sub as atomic_fetch_sub
+from polygen.python.atomic_fetches import atomic_fetch_xor as atomic_fetch_xor
+from polygen.python.print_formats import printf as printf
 from polygen.recipes import apply as apply
 from polygen.recipes import replay as replay
 from polygen.runtime.devices import default_target as default_target
@@ -131,6 +142,7 @@ from polygen.runtime.executor import Executor as Executor
 from polygen.schedules.explain import Explanation as Explanation
 from polygen.schedules.explain import explain as explain
 from polygen.schedules.optimize import optimize as optimize
+from polygen.schedules.optimize_by_size import optimize_by_size as optimize_by_size
 from polygen.schedules.propose import propose as propose
 from polygen.schedules.variants import Variant as Variant
 from polygen.schedules.variants import Variants as Variants
@@ -186,6 +198,7 @@ from polygen.transforms.inames.remove_unused_inames import (
 )
 from polygen.transforms.inames.tag_inames import tag_inames as tag_inames
 from polygen.transforms.inames.untag_inames import untag_inames as untag_inames
+from polygen.transforms.inames.use_tensor_cores import use_tensor_cores as use_tensor_cores
 from polygen.transforms.instructions.add_barrier import add_barrier as add_barrier
 from polygen.transforms.instructions.add_dependency import add_dependency as add_dependency
 from polygen.transforms.instructions.add_nosync import add_nosync as add_nosync
@@ -252,6 +265,7 @@ from polygen.transforms.parallel_reductions.realize_reduction import (
 )
 from polygen.transforms.parallel_reductions.share_rows import share_rows as share_rows
 from polygen.transforms.parallel_reductions.split_scan import split_scan as split_scan
+from polygen.transforms.reductions.absorb_identity import absorb_identity as absorb_identity
 from polygen.transforms.reductions.coalesce_reduction import (
     coalesce_reduction as coalesce_reduction,
 )
@@ -259,6 +273,8 @@ from polygen.transforms.reductions.collect_reduction import collect_reduction as
 from polygen.transforms.reductions.fuse_epilogue import fuse_epilogue as fuse_epilogue
 from polygen.transforms.reductions.fuse_reductions import fuse_reductions as fuse_reductions
 from polygen.transforms.reductions.narrow_sum import narrow_sum as narrow_sum
+from polygen.transforms.reductions.pad_reduction import pad_reduction as pad_reduction
+from polygen.transforms.reductions.pair_factors import pair_factors as pair_factors
 from polygen.transforms.reductions.pairwise_sums import pairwise_sums as pairwise_sums
 from polygen.transforms.reductions.propagate_reduction import (
     propagate_reduction as propagate_reduction,
@@ -280,7 +296,11 @@ from polygen.transforms.rules.extract_subst import extract_subst as extract_subs
 from polygen.transforms.splitting.chunk_iname import chunk_iname as chunk_iname
 from polygen.transforms.splitting.index_set_split import index_set_split as index_set_split
 from polygen.transforms.splitting.join_inames import join_inames as join_inames
+from polygen.transforms.splitting.overlap_time_tiles import (
+    overlap_time_tiles as overlap_time_tiles,
+)
 from polygen.transforms.splitting.pad_iname import pad_iname as pad_iname
+from polygen.transforms.splitting.pad_tiles import pad_tiles as pad_tiles
 from polygen.transforms.splitting.peel import peel as peel
 from polygen.transforms.splitting.separate_full_tiles import (
     separate_full_tiles as separate_full_tiles,
@@ -355,6 +375,7 @@ __all__ = [
     "Variant",
     "Variants",
     "Verdict",
+    "absorb_identity",
     "add_bank_padding",
     "add_barrier",
     "add_dependency",
@@ -373,6 +394,16 @@ __all__ = [
     "assume_independent",
     "assume_injective",
     "atomic_add",
+    "atomic_compare_exchange",
+    "atomic_exchange",
+    "atomic_fetch_add",
+    "atomic_fetch_and",
+    "atomic_fetch_max",
+    "atomic_fetch_min",
+    "atomic_fetch_mul",
+    "atomic_fetch_or",
+    "atomic_fetch_sub",
+    "atomic_fetch_xor",
     "atomic_max",
     "atomic_min",
     "atomic_sub",
@@ -447,10 +478,15 @@ __all__ = [
     "narrow_sum",
     "obligations",
     "optimize",
+    "optimize_by_size",
     "optimize_reductions",
     "order_sums",
+    "overlap_time_tiles",
     "pack_product",
     "pad_iname",
+    "pad_reduction",
+    "pad_tiles",
+    "pair_factors",
     "pairwise_sums",
     "parallel_conditions",
     "parallel_inames",
@@ -462,6 +498,7 @@ __all__ = [
     "plot_domain",
     "prange",
     "precompute",
+    "printf",
     "prioritize_loops",
     "privatize_atomics",
     "privatize_temporaries_with_inames",
@@ -522,6 +559,7 @@ __all__ = [
     "unroll_and_jam",
     "unroll_reduction",
     "untag_inames",
+    "use_tensor_cores",
     "variants",
     "vidx",
     "wavefront",

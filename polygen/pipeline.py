@@ -27,6 +27,7 @@ from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import Call, LoopProgram
 from polygen.lower.sizes import without_size_arguments
 from polygen.lower.table_elements import with_table_elements
+from polygen.lower.tensor_products import with_tensor_products
 from polygen.lower.wraps import without_wraps
 from polygen.targets.languages.registry import get_target
 from polygen.targets.languages.target import Target
@@ -35,6 +36,7 @@ from polygen.targets.programs.launches import calls_library, launches_of
 from polygen.targets.programs.nodes import all_nodes
 from polygen.targets.programs.printer import print_program
 from polygen.targets.programs.program import Program
+from polygen.validation.tensor_products import check_tensor_products
 from polygen.validation.validate import validate
 
 DEFAULT_TARGET = "opencl"  # where nobody says for what: there are devices of all kinds
@@ -155,7 +157,12 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
     program = with_candidates(with_table_elements(program), kernel)
     in_loops = _model(target) is Model.LOOPS
     program = without_wraps(program, kernel, apart=in_loops)
-    return without_size_arguments(program, kernel, strips=in_loops)
+    program = without_size_arguments(program, kernel, strips=in_loops)
+    if target.tensor_cores is not None:
+        program = with_tensor_products(program, kernel)
+        if proofs_are_on():
+            check_tensor_products(kernel, program)
+    return program
 
 
 def _as_exact_as_called(kernel: Kernel) -> Kernel:

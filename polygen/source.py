@@ -100,14 +100,13 @@ def _line_of(file: str, number: int) -> str:
     return linecache.getline(file, number)
 
 
-_GATHERED: ContextVar[tuple[type[Warning], list[Warning]] | None] = ContextVar(
-    "_GATHERED", default=None
-)
+_Kinds: TypeAlias = type[Warning] | tuple[type[Warning], ...]
+_GATHERED: ContextVar[tuple[_Kinds, list[Warning]] | None] = ContextVar("_GATHERED", default=None)
 
 
 @contextlib.contextmanager
-def gathered(kind: type[Warning]) -> Generator[list[Warning]]:
-    """Gather the warnings of a class that `warn` is asked for, instead of issuing them."""
+def gathered(kind: _Kinds) -> Generator[list[Warning]]:
+    """Gather the warnings of classes that `warn` is asked for, instead of issuing them."""
     found: list[Warning] = []
     token = _GATHERED.set((kind, found))
     try:

@@ -31,8 +31,17 @@ NAMING = {
     "emission/build.py": "a shared library that ctypes calls is one in C",
     "inspection/compare/counterexample.py": "counterexamples are run in C, on every machine",
     "tuning/measure.py": "candidates are timed on CUDA's device if there is one, else in C",
+    "jitting/compiled_programs.py": "the memory of C's kernels is the host's: nothing is copied",
+    "workunits/spaces.py": "row: what Kokkos calls it",
+    "lazy/other_calls.py": "kernels without a target run in C, as is documented",
     "jitting/jit.py": "functions are compiled for C where nobody says for what, as is documented",
     "jitting/analyse.py": "what is parallel is found on the kernel for C, which is not compiled",
+    "jitting/placement.py": "a processor or a GPU is chosen for arrays of the host's",
+    "python/repeated_sizes.py": "sizes are written into code where compiling is quick: in C",
+    "python/array_libraries.py": "CuPy's arrays are where CUDA's kernels run, NumPy's where C does",
+    "python/kernel_of_nodes.py": "C has printf in a header, and OpenCL's compilers warn of it",
+    "python/print_calls.py": "no target: the letter of formats for characters",
+    "python/print_formats.py": "no target: the same letter",
     "compat/appy.py": "what APPy calls it",
     "ir/dtype.py": "no target: NumPy's letter for complex numbers",
     "ir/show_sums.py": "no target: the same letter",
@@ -46,6 +55,7 @@ USING = {
     "inspection/devices/limits.py": "Limits.of_device asks CUDA's driver",
     "inspection/devices/measured_device.py": "asks drivers and compilers what a device is",
     "tuning/measure.py": "keeps times by the device or the compiler",
+    "jitting/placement.py": "asks CUDA's driver whether there is a device",
 }
 
 

@@ -36,7 +36,7 @@ def transformed(whole: _Whole, script: str) -> _Whole:
         UserError: what a step raises.
     """
     code = contents(script)
-    with redirect_stdout(sys.stderr), _neighbours(Path(script)), _reported(script):
+    with redirect_stdout(sys.stderr), neighbours(Path(script)), reported(script):
         module = ModuleType("polygen_script")
         module.__file__ = script
         exec(compile(code, script, "exec"), vars(module))  # noqa: S102  (the user's own script)
@@ -67,7 +67,7 @@ def _function(module: ModuleType, script: str) -> Callable[[Any], object]:
 
 
 @contextmanager
-def _neighbours(path: Path) -> Generator[None]:
+def neighbours(path: Path) -> Generator[None]:
     """Let a script import what is in its folder."""
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
@@ -78,7 +78,7 @@ def _neighbours(path: Path) -> Generator[None]:
 
 
 @contextmanager
-def _reported(script: str) -> Generator[None]:
+def reported(script: str) -> Generator[None]:
     """Let what a script raises say at which of its lines; polygen's own errors do already."""
     try:
         yield

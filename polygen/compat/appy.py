@@ -25,9 +25,13 @@ from polygen.pipeline import generate_code
 from polygen.python.annotations import (
     MVL,
     atomic_add,
+    atomic_and,
     atomic_max,
     atomic_min,
+    atomic_mul,
+    atomic_or,
     atomic_sub,
+    atomic_xor,
     loop_range,
     prange,
     vidx,
@@ -40,9 +44,13 @@ __all__ = [
     "MVL",
     "alias",
     "atomic_add",
+    "atomic_and",
     "atomic_max",
     "atomic_min",
+    "atomic_mul",
+    "atomic_or",
     "atomic_sub",
+    "atomic_xor",
     "buffer",
     "cpu_shader",
     "jit",
@@ -54,6 +62,7 @@ __all__ = [
     "range",
     "shader",
     "sum",
+    "syncthreads",
     "to_cpu",
     "to_gpu",
     "vidx",
@@ -176,6 +185,10 @@ def shader(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 cpu_shader = shader
+
+
+def syncthreads() -> None:
+    """Do nothing: statements of an iteration come one after the other in any case."""
 
 
 def alias(array: Any) -> Any:

@@ -17,7 +17,14 @@ from polygen.errors.names import *
 from polygen.errors.python_functions import *
 from polygen.errors.steps import *
 from polygen.errors.texts import *
+from polygen.errors.work_units import *
 
-for _kind in tuple(vars().values()):
-    if isinstance(_kind, type) and issubclass(_kind, PolygenError | PolygenWarning):
-        _kind.__module__ = __name__  # under which it is shown, and pickled
+
+def _shown_here(values: tuple[object, ...]) -> None:
+    """Let the classes of errors have the name under which they are shown, and pickled."""
+    for kind in values:
+        if isinstance(kind, type) and issubclass(kind, PolygenError | PolygenWarning):
+            kind.__module__ = __name__
+
+
+_shown_here(tuple(vars().values()))

@@ -74,6 +74,10 @@ class NotAsynchronous(UserError):
     """An asynchronous instruction that is no copy from global to local memory, or cannot wait."""
 
 
+class NotOnTensorCores(UserError):
+    """Loops tagged ``mma`` that the tensor cores of a GPU cannot execute."""
+
+
 class AtomicNotSupported(UserError):
     """An atomic operation that the target language does not have."""
 

@@ -10,7 +10,13 @@ class NoSource(UserError):
 
 
 class NotCompiled(UserError):
-    """A statement that is not in the language of compiled functions, where it has to be."""
+    """A statement that is not in the language of compiled functions, where it has to be.
+
+    Attributes:
+        why: what it is, without the function; empty if that is not known.
+    """
+
+    why: str = ""
 
 
 class ResultsDiffer(UserError):
@@ -27,6 +33,10 @@ class UnknownClause(MalformedPragma):
 
 class MisplacedPragma(UserError):
     """A pragma that is not before a statement that it can be about."""
+
+
+class MalformedFormat(UserError):
+    """A format of `printf` that is none, or does not go with the values."""
 
 
 class PragmaRefused(UserError):

@@ -145,6 +145,10 @@ class NotAnAccumulation(UserError):
     """A loop that is to be a reduction, and does not add up values one after the other."""
 
 
+class NoOverlappedTiles(UserError):
+    """A loop of time whose steps are not stencils that tiles of time could be made of."""
+
+
 class NotAProduct(UserError):
     """An instruction that is to be a product of matrices, and is none that a step knows."""
 

@@ -66,6 +66,9 @@ class Atomicity:
         return "atomic" + ("=" if parts else "") + ":".join(parts)
 
 
+ANY_ORDER = Atomicity(any_order=True)  # what verbatim texts may claim
+
+
 @dataclass(frozen=True, slots=True)
 class Update:
     """``a = a + x`` and its kin.

@@ -198,7 +198,8 @@ class CInstruction(Opaque):
 
     What it declares is trusted, and taken for what it may touch: all of each variable that it
     reads, and of each assignee without subscripts.  In the text, variables have their names;
-    arrays are pointers to their first elements.
+    arrays are pointers to their first elements.  With ``{atomic=any_order}``, instances may come in
+    any order, and at once, whatever they write that others with it write, too.
 
     Attributes:
         iname_exprs: names that the text may use, each with an expression of inames and sizes.
@@ -209,6 +210,7 @@ class CInstruction(Opaque):
         within_inames: the inames whose loops it is in.
         depends_on: the ids of the instructions that come before it.
         predicates: conditions, all of which must hold for it to be executed.
+        atomicity: ``Atomicity(any_order=True)`` claims that any order is right; or None.
         location: where the user wrote it; not part of its value.
     """
 
@@ -221,13 +223,16 @@ class CInstruction(Opaque):
     within_inames: frozenset[str] = frozenset()
     depends_on: frozenset[str] = frozenset()
     predicates: tuple[Expression, ...] = ()
+    # In place of what the base class says.
+    atomicity: Atomicity | None = field(default=None)  # pyright: ignore[reportIncompatibleVariableOverride]
     location: SourceLocation | None = field(default=None, compare=False)
 
     @property
     def form(self) -> tuple[object, ...]:
         """All that is said of the text, but for the expressions that it evaluates."""
         written = [(ex.name_of(a), len(ex.index_of(a))) for a in self.assignees]
-        return self.code, self.read_variables, [name for name, _ in self.iname_exprs], written
+        names = [name for name, _ in self.iname_exprs]
+        return self.code, self.read_variables, names, written, self.atomicity
 
     @property
     def evaluated(self) -> tuple[Expression, ...]:

@@ -33,6 +33,7 @@ from polygen.ir.sizes import DerivedSize
 from polygen.ir.slots import slot
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
+from polygen.ir.traced_calls import RUN_NOW, TRACING, WAITING
 from polygen.source import SourceLocation, caller_location
 
 _NO_TAGS: Mapping[str, InameTag] = constantdict()
@@ -186,6 +187,10 @@ class Kernel(Offering, InNotebook):
         Returns:
             An event and the arrays that were written, in the order of the arguments.
         """
+        if TRACING.get() or WAITING:
+            found = slot("record_kernel")(self, queue, arguments)
+            if found is not RUN_NOW:
+                return found
         if check_assumptions:
             self._executor.check(queue, wait_for, arguments)
         return self._executor.run(queue, wait_for, arguments)

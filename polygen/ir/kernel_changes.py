@@ -40,7 +40,7 @@ def kernel_changes(old: Kernel, new: Kernel) -> KernelChanges | None:
     """Return the differences of two kernels; None if they have other ones than `KernelChanges` has.
 
     That is, if they have other variables, rules, assumptions or claims, or other instructions by
-    id or in number.
+    id or in number.  Separations say how code is written: they are no difference.
 
     Parameters:
         old: a kernel.
@@ -76,7 +76,6 @@ _KEPT = (
     "temporaries",
     "derived_sizes",
     "substitutions",
-    "separations",
     "assumptions",
     "claims",
 )

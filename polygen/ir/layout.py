@@ -244,8 +244,13 @@ def storage_count(array: Laid) -> int:
     return sum(spans) // unit(array) + 1
 
 
-def with_outer_axes(array: Laid, extents: Sequence[int]) -> DimTags | None:
-    """Return the tags of an array with further axes at the end, outside of those that it has."""
+def with_outer_axes(array: Laid, extents: Sequence[Expression]) -> DimTags | None:
+    """Return the tags of an array with further axes at the end, outside of those that it has.
+
+    Parameters:
+        array: the array.
+        extents: of the further axes; numbers, as those of the array, if tags of it are strides.
+    """
     tags = array.dim_tags
     if tags is None:
         return None
@@ -254,7 +259,7 @@ def with_outer_axes(array: Laid, extents: Sequence[int]) -> DimTags | None:
     given = any(isinstance(tag, Strided) for tag in tags)
     for extent in reversed(extents):
         added.append(Strided(step) if given else Nested(level))
-        level, step = level + 1, step * extent
+        level, step = level + 1, step * (extent if isinstance(extent, int) else 1)
     return (*tags, *reversed(added))
 
 

@@ -9,7 +9,7 @@ from polygen.ir.target_facts import TARGET_FACTS, facts_of
 from polygen.source import caller_location
 
 TARGET_NAMES = tuple(TARGET_FACTS)
-CONTRACTIONS = ("fast", "off")  # the values of the option `contract`
+CONTRACTIONS = ("fast", "sums", "off")  # the values of the option `contract`
 
 
 def unknown_target(name: str) -> UnknownTarget:
@@ -43,7 +43,10 @@ class Options:
             and multiplied, and so how they are rounded.
         contract: ``"fast"`` if compilers may compute a product and the sum it goes into as one
             (fused multiply-add), which is rounded once; ``"off"`` if each of the two is rounded,
-            as in NumPy.
+            as in NumPy; ``"sums"`` as ``"off"``, but tensor cores may add up products, as BLAS
+            does.
+        allow_tf32: tensor cores may round factors of type float32 to TF32, which has 10 bits behind
+            the binary point (CUDA).
         resident_groups: how many work groups a multiprocessor is to run at once: the compiler
             leaves registers for them (CUDA, and NVIDIA's OpenCL); 0 if it decides.
         clusters: work items along ``l.2`` are blocks of a cluster, up to 8 (CUDA, from compute
@@ -81,6 +84,7 @@ class Options:
     sub_group_size: int | None = None
     contract: str = "fast"
     check_every: int = 1
+    allow_tf32: bool = False
 
     def shuffling_on(self, target: str | None) -> int:
         """Return how many work items of a target share their registers; 0 if none do.

@@ -15,6 +15,8 @@ _HOMES = {
     "axes": "polygen.lower.automatic:on_axes",
     "launches": "polygen.lower.spaces:in_launches",
     "executor": "polygen.runtime.executor:Executor",
+    "record_function": "polygen.lazy.other_calls:record_function",
+    "record_kernel": "polygen.lazy.other_calls:record_kernel",
     "html": "polygen.inspection.pages.notebook:in_notebook",
 }
 

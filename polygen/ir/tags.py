@@ -34,6 +34,17 @@ class UnrollHintTag:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixTag:
+    """A loop of a product of small matrices, which the tensor cores of a GPU compute at once.
+
+    Where there are none, it is a loop that the compiler is asked to unroll.
+    """
+
+    def __str__(self) -> str:
+        return "mma"
+
+
+@dataclass(frozen=True, slots=True)
 class GroupTag:
     """The index of the work group along an axis of the grid."""
 
@@ -84,7 +95,15 @@ class VectorTag:
 
 
 InameTag: TypeAlias = (
-    ForTag | UnrollTag | UnrollHintTag | GroupTag | LocalTag | AutoLocalTag | IlpTag | VectorTag
+    ForTag
+    | UnrollTag
+    | UnrollHintTag
+    | MatrixTag
+    | GroupTag
+    | LocalTag
+    | AutoLocalTag
+    | IlpTag
+    | VectorTag
 )
 HardwareTag: TypeAlias = GroupTag | LocalTag
 
@@ -96,6 +115,7 @@ _PLAIN: dict[str, InameTag] = {
     "for": ForTag(),
     "unr": UnrollTag(),
     "unr_hint": UnrollHintTag(),
+    "mma": MatrixTag(),
     "ilp": IlpTag(),
     "ilp.unr": IlpTag(),
     "ilp.seq": IlpTag(is_loop=True),
@@ -117,7 +137,7 @@ def parse_tag(text: str) -> InameTag:
         return tag
     raise MalformedTag(
         f"'{text}' is no iname tag",
-        remedy=f"{_meant(text)}the tags are: for, unr, unr_hint, ilp, ilp.seq, vec, g.0 to "
+        remedy=f"{_meant(text)}the tags are: for, unr, unr_hint, mma, ilp, ilp.seq, vec, g.0 to "
         "g.2 (work groups), l.0 to l.2 (work items), l.auto; steps on loops also take g.auto, "
         "ord and like.INAME",
     )

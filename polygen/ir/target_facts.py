@@ -19,17 +19,19 @@ class TargetFacts:
         has_grid: whether it has work items; else all loops are loops.
         sub_group_size: how many work items read each other's registers; 0 if devices differ.
         has_clusters: whether work groups can be clusters of blocks (the option ``clusters``).
+        has_tensor_cores: whether sub-groups may multiply small matrices (the tag ``mma``).
     """
 
     title: str
     has_grid: bool = True
     sub_group_size: int = 0
     has_clusters: bool = False
+    has_tensor_cores: bool = False
 
 
 TARGET_FACTS: Mapping[str, TargetFacts] = {
     "opencl": TargetFacts("OpenCL C"),
-    "cuda": TargetFacts("CUDA C++", sub_group_size=32, has_clusters=True),
+    "cuda": TargetFacts("CUDA C++", sub_group_size=32, has_clusters=True, has_tensor_cores=True),
     "c": TargetFacts("C with OpenMP", has_grid=False),
 }
 _NOT_SAID = TargetFacts("", has_clusters=True)  # what may be, where no target is named

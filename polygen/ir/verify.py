@@ -124,7 +124,7 @@ def _changes(before: Kernel, kernel: Kernel) -> KernelChanges | None:
         return None
     if kernel.has_invocations or _AUTO in {*map(type, kernel.tags.values())}:
         return None
-    if kernel.separations or kernel.claims or not kernel.has_plain_instructions:
+    if kernel.claims or not kernel.has_plain_instructions:
         return None
     scalars = {t.name for t in kernel.temporaries if not t.shape}
     if scalars and any(not scalars.isdisjoint(d.parameters) for d in kernel.domains):
@@ -158,6 +158,7 @@ def _verify_changes(kernel: Kernel, changes: KernelChanges) -> None:
     _check_instructions(shown, touched)
     check_domain_parameters(shown)
     check_layouts(kernel)
+    check_separations(kernel)
 
 
 # What is known of the whole kernel where a part of its domains is looked at.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from polygen.ir import walk
+from polygen.ir.atomicity import ANY_ORDER
 from polygen.ir.fetches import in_reduction
-from polygen.ir.instruction import Assignment, Instruction, MultiAssignment
+from polygen.ir.instruction import Assignment, CInstruction, Instruction, MultiAssignment
 from polygen.ir.show_expression import show_expression
 
 
@@ -12,6 +13,11 @@ def why_no_update(insn: Instruction) -> tuple[str, str] | None:
     """Return why an instruction cannot be atomic as it says, and a remedy; None if it can."""
     if isinstance(insn, MultiAssignment):
         return _why_no_fetch(insn)
+    if isinstance(insn, CInstruction) and insn.atomicity not in (None, ANY_ORDER):
+        return (
+            "is verbatim C, which is never atomic",
+            "leave the option out; atomic=any_order claims that instances may come in any order",
+        )
     if not isinstance(insn, Assignment) or insn.atomicity is None:
         return None
     if insn.atomicity.any_order:

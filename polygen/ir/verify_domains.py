@@ -59,7 +59,8 @@ def check_separations(kernel: Kernel) -> None:
         return
     known = {*kernel.inames, *kernel.parameters, *bounding(kernel, kernel.inames)}
     for condition in kernel.separations:
-        for name in sorted(walk.free_variables(condition) - known):
+        names = walk.free_variables(condition)
+        for name in () if names <= known else sorted(names - known):
             raise UnknownName(
                 f"the separation '{show_expression(condition)}' mentions '{name}', which is no "
                 "iname or scalar argument",

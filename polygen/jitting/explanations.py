@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from polygen.errors import in_users_words
+from polygen.python.placed_kernels import PlacedKernels
 from polygen.python.program import HostStatements, KernelRegion, Step
+from polygen.runtime.resident_arrays import CopyCount
 
 
-def explained(name: str, steps: Mapping[int, Sequence[Step]]) -> str:
-    """Return a paragraph for each block: its variants, or why it is Python."""
+def explained(name: str, steps: Mapping[int, Sequence[Step]], copied: CopyCount) -> str:
+    """Return a paragraph for each block: its variants, or why it is Python.
+
+    Parameters:
+        name: that of the function.
+        steps: what became of its statements.
+        copied: what the last call copied to a device and back.
+    """
     if not steps:
         return f"{name}: not called yet"
     lines = [f"{name}:"]
@@ -17,6 +25,11 @@ def explained(name: str, steps: Mapping[int, Sequence[Step]]) -> str:
         for step in steps[at]:
             said = _of_kernel(step) if isinstance(step, KernelRegion) else _of_python(step)
             lines += said if said[0] not in lines or isinstance(step, KernelRegion) else []
+    if copied.to_device or copied.to_host:
+        lines.append(
+            f"  copied by the last call on a device: {copied.to_device} bytes there, "
+            f"{copied.to_host} back"
+        )
     return "\n".join(lines)
 
 
@@ -30,6 +43,8 @@ def _of_kernel(step: KernelRegion) -> list[str]:
     found = [f"  {_lines(step)}: kernel '{plain.name}', {len(plain.instructions)} instructions"]
     found += [f"    {line}" for line in step.claims]
     names = {one.name: one.path for one in step.traced.inputs}
+    if isinstance(step.kernels, PlacedKernels):
+        found += [f"    {in_users_words(str(one), names)}" for one in step.kernels.decisions]
     all_scheduled = step.kernels.scheduled
     for one in all_scheduled:
         kernel = one.kernel

@@ -310,6 +310,7 @@ def make_instruction(
     if statement.verbatim is not None:
         said = statement.verbatim
         names = tuple(zip(said.names, statement.values, strict=True))
+        common["atomicity"] = statement.atomicity
         return CInstruction(names, said.code, said.reads, assignees, insn_id, **common)
     if assignees[1:]:
         common["atomicity"] = statement.atomicity

@@ -323,7 +323,7 @@ def _values_of(name: str) -> tuple[Callable[[object], bool], str]:
     if name == "sub_group_size":
         return is_sub_group_size, "write 0 or a power of two"
     if name == "contract":
-        return CONTRACTIONS.__contains__, "write 'fast' or 'off'"
+        return CONTRACTIONS.__contains__, "write 'fast', 'sums' or 'off'"
     default = getattr(Options(), name)
     if isinstance(default, bool):
         return lambda value: isinstance(value, bool), "write True or False"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from polygen.errors import did_you_mean
 from polygen.ir import expression as ex
-from polygen.ir.atomicity import WORDS, Atomicity
+from polygen.ir.atomicity import ANY_ORDER, WORDS, Atomicity
 from polygen.ir.dtype import DType
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
@@ -120,8 +120,13 @@ class Nodes(ExpressionNodes):
     def verbatim(self, children: _Children) -> Statement:
         nodes, said = _said(children)
         *known, text = nodes
-        if "atomicity" in said:
-            raise Refused("verbatim C is never atomic", text.start_pos, "leave out the option")
+        if said.get("atomicity", ANY_ORDER) != ANY_ORDER:
+            raise Refused(
+                "verbatim C is never atomic",
+                text.start_pos,
+                "leave out the option; atomic=any_order claims that instances of the text may "
+                "come in any order",
+            )
         _check_copies(said, text)
         _check_no_barrier(said, text)
         names = tuple(n.name.value for n in known)

@@ -10,7 +10,18 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.expression import Expression
-from polygen.lower.program import Assign, Block, Call, Declare, If, Loop, Node, Shuffle, Verbatim
+from polygen.lower.program import (
+    Assign,
+    Block,
+    Call,
+    Declare,
+    If,
+    Loop,
+    Node,
+    Shuffle,
+    TensorProduct,
+    Verbatim,
+)
 
 
 def expressions(node: Node) -> Iterator[Expression]:
@@ -26,12 +37,13 @@ def expressions(node: Node) -> Iterator[Expression]:
     elif isinstance(node, Loop):
         yield node.lower
         yield node.upper
-        if node.runs is not None:
-            yield node.runs
+        yield from () if node.runs is None else (node.runs,)
     elif isinstance(node, If):
         yield node.condition
     elif isinstance(node, Shuffle):
         yield node.element
+    elif isinstance(node, TensorProduct):
+        yield from node.elements
     elif isinstance(node, Declare) and node.initial is not None:
         yield node.initial
 

@@ -8,15 +8,11 @@ neighbours with a condition in common share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from math import prod
+from collections.abc import Iterable, Mapping, Sequence
 
 import islpy as isl
 
-from polygen.analysis.access.domains import domain_of
 from polygen.analysis.order.loop_tree import BarrierNode, LoopNode, TreeNode, WaitNode, assignments
-from polygen.analysis.order.shuffled_arrays import shuffles_of
 from polygen.analysis.pairs.instance_pairs import less, renamed
 from polygen.errors import InternalError, NotUnrollable
 from polygen.ir import expression as ex
@@ -28,23 +24,27 @@ from polygen.ir.domain import (
     intersection,
     project_out,
     universe,
-    without_constraints_on,
 )
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import IlpTag, LocalTag, UnrollHintTag, UnrollTag, VectorTag, is_on_axis
+from polygen.ir.tags import (
+    MatrixTag,
+    UnrollHintTag,
+    VectorTag,
+)
 from polygen.ir.verify import excerpt
 from polygen.lower.address import simplify
-from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
+from polygen.lower.bounds import Bounds
 from polygen.lower.conditions import Condition, has_values, reads_inside
 from polygen.lower.early_ends import check_bounded, runs_in_launch
 from polygen.lower.items import Item, Place, is_barrier, without, wrapped
 from polygen.lower.launches import Grid
-from polygen.lower.needed_guards import NeededGuards, equations
+from polygen.lower.loop_ranges import LoopRanges
+from polygen.lower.needed_guards import NeededGuards
 from polygen.lower.program import Barrier, Block, Loop, Wait
-from polygen.lower.separate import Separator, with_equality
+from polygen.lower.separate import Separator
 from polygen.lower.statements import Statements
 from polygen.lower.uniform import check_uniform
 from polygen.lower.vectorize import Vectors
@@ -52,7 +52,7 @@ from polygen.lower.vectorize import Vectors
 _SHARED: frozenset[AddressSpace] = frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL))
 
 
-class Emitter:
+class Emitter(LoopRanges):
     """Writes the assignments of one launch.
 
     Parameters:
@@ -67,24 +67,19 @@ class Emitter:
     def __init__(
         self, kernel: Kernel, grid: Grid, vector_bytes: int, *, ends_partial_tiles: bool
     ) -> None:
-        self._kernel = kernel
-        self._ends_partial_tiles = ends_partial_tiles
+        super().__init__(kernel, ends_partial_tiles=ends_partial_tiles)
         arrays = {
             name: v
             for name, v in kernel.variables.items()
             if isinstance(v, GlobalArg | TemporaryVariable) and v.shape != ()
         } | {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
         self._is_alone = not grid.axes  # there is one work item
-        self._local_inames = frozenset(
-            i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
-        )
         self._vectors = Vectors(kernel, vector_bytes)
         self._guards = NeededGuards(
             frozenset(t.name for t in kernel.temporaries), kernel.home_domains
         )
         self._separate = Separator(kernel, grid)
         self._statements = Statements(kernel, grid.owners, arrays, self._guards, self._separate)
-        self._shuffles = shuffles_of(kernel)
         self._taken: set[str] = set()  # names of what is read of others
         self._negative: set[str] = set()  # loops that may have negative values
         self.nonnegative: set[str] = set()
@@ -203,7 +198,7 @@ class Emitter:
         items = self._items(node.children, inner)
         outside = self._hoisted(items, node.iname, place)
         body = wrapped([without(item, outside) for item in items])
-        hint = isinstance(self._kernel.tags.get(node.iname), UnrollHintTag)
+        hint = isinstance(self._kernel.tags.get(node.iname), UnrollHintTag | MatrixTag)
         lower, upper = (
             simplify(walk.substitute(e, place.values)) for e in (bounds.lower, bounds.upper)
         )
@@ -225,21 +220,12 @@ class Emitter:
         check_bounded(self._kernel, node)
         return None
 
-    def _synchronizes(self, node: LoopNode) -> bool:
-        """Tell whether work items meet in a loop: at a barrier, or where they read of others."""
-        return _has_barrier(node) or any(self._shuffles.of(i.id) for i in assignments((node,)))
-
     def _may_stand_for(self, node: LoopNode, value: Expression) -> bool:
         """Tell whether a value may stand for an iname: data has a type, an iname's follows."""
         if all(n in self._separate.integers for n in walk.free_variables(value)):
             return True
         values = [v for insn in assignments(node.children) for _, v in insn.pairs]
         return not any(_is_outside_of_subscripts(node.iname, v) for v in values)
-
-    def _is_unrolled(self, node: LoopNode) -> bool:
-        """Tell whether a loop becomes copies of its body, unless all are executed at once."""
-        tag = self._kernel.tags.get(node.iname)
-        return isinstance(tag, UnrollTag | VectorTag) or tag == IlpTag()
 
     def _vector(self, node: LoopNode, bounds: Bounds, place: Place) -> Item | None:
         """Return what executes an instruction for all lanes at once; None if nothing does.
@@ -283,96 +269,6 @@ class Emitter:
         needed = project_out(needed, (node.iname, *computed))
         conditions = self._guards.of(kept | {node.iname}, needed, place.known, place.values)
         return conditions, needed
-
-    def _parallel(self, node: LoopNode) -> frozenset[str]:
-        """Return the inames on hardware axes that all assignments in the loop are within."""
-        some, *others = [insn.within_inames for insn in assignments(node.children)]
-        shared = some.intersection(*others)
-        return frozenset(i for i in shared if is_on_axis(self._kernel.tags.get(i)))
-
-    def _unrolled_bounds(self, node: LoopNode, place: Place) -> Bounds:
-        """Return bounds that are constants, if there are such; what else restricts is guards."""
-        bounds = self._bounds(node, place)
-        if bounds.constant is None and place.values:
-            bounds = self._bounds(node, place, fixed=True)
-        if bounds.constant is None and bounds.only_value is None:
-            alone = frozenset((node.iname,))
-            values = self._values(node, alone)
-            bounds = constant_bounds(node.iname, values) or bounds
-        return bounds
-
-    def _bounds(
-        self, node: LoopNode, place: Place, *, fixed: bool = False, divided: bool = False
-    ) -> Bounds:
-        """Return the bounds of a loop, if `fixed` for this copy of an unrolled loop's body."""
-        kept = place.loops | {node.iname} | self._parallel(node)
-        if self._synchronizes(node):
-            kept -= self._local_inames  # all items of a group make the same iterations
-        first = place.part.of(self._values(node, kept))
-        if place.part.points is not None:
-            first = with_equality(first, node.iname)
-        if fixed:
-            first = project_out(first.intersect(equations(place.values)), sorted(place.values))
-        unrolled = self._is_unrolled(node)
-        found = loop_bounds(node.iname, first, place.known, constant_first=unrolled, exact=divided)
-        copied = unrolled or isinstance(self._kernel.tags.get(node.iname), UnrollHintTag)
-        if not self._ends_partial_tiles or copied or found.constant is None:
-            return found
-        if place.part.points is None:
-            first = self._without_inner_loops(node, kept) or first
-        # Work items with the same bounds become vectors.
-        return loop_bounds(node.iname, first, place.known, asked_inside=self._local_inames)
-
-    def _without_inner_loops(self, node: LoopNode, kept: frozenset[str]) -> isl.Set | None:
-        """Return values of the `kept` inames beyond which loops inside make no iterations.
-
-        None if these are not all between constants, or so many that to find them empty takes long.
-        """
-        inner = frozenset(self._loops_inside(node))
-        if not inner:
-            return None
-        found = self._values(node, kept, inner)
-        bounds = constant_bounds(node.iname, found)
-        return None if bounds is None or self._is_deep(node, bounds) else found
-
-    def _is_deep(self, node: LoopNode, bounds: Bounds) -> bool:
-        """Tell whether a loop is around three others, of many iterations, the innermost's aside."""
-        counts = [len(bounds.constant or ())]
-        while (
-            inner := next((c for c in node.children if isinstance(c, LoopNode)), None)
-        ) is not None:
-            found = constant_bounds(inner.iname, self._values(inner, frozenset((inner.iname,))))
-            counts.append(len((found and found.constant) or (0,)))
-            node = inner
-        return len(counts) > _DEEP and prod(counts[:-1]) > _MANY_EMPTY
-
-    def _loops_inside(self, node: LoopNode) -> Iterator[str]:
-        for child in node.children:
-            if isinstance(child, LoopNode) and not self._is_unrolled(child):
-                yield child.iname
-                yield from self._loops_inside(child)
-
-    def _values(
-        self, node: LoopNode, kept: frozenset[str], free: frozenset[str] = NO_NAMES
-    ) -> isl.Set:
-        """Return the values of the `kept` inames for which something in the loop is executed.
-
-        Parameters:
-            node: the loop.
-            kept: the inames.
-            free: those of which it may be that they have no value then.
-        """
-        inside = {insn.within_inames for insn in assignments(node.children)}
-        first, *others = [self._projected(i, kept, free) for i in sorted(inside, key=sorted)]
-        if any(not first.is_equal(other) for other in others):
-            first = reduce(isl.Set.union, others, first).coalesce()
-        return first
-
-    def _projected(
-        self, inames: frozenset[str], kept: Iterable[str], free: frozenset[str]
-    ) -> isl.Set:
-        domain = without_constraints_on(domain_of(self._kernel, inames), free)
-        return project_out(domain, sorted(inames - frozenset(kept)))
 
     def _unrolled(self, node: LoopNode, bounds: Bounds, place: Place) -> list[Item]:
         if bounds.constant is None:
@@ -421,10 +317,6 @@ class Emitter:
         )
 
 
-_DEEP = 3  # loops inside of each other
-_MANY_EMPTY = 1 << 11  # iterations
-
-
 def _with_names(insn: Assigning, names: Mapping[ex.Subscript, str]) -> Assigning:
     """Return an instruction with names for some elements that it reads."""
 
@@ -447,12 +339,6 @@ def _before_the_end(body: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
     """Return a loop's body without the barrier that only its next iteration needs."""
     last = body[-1]
     return body[:-1] if isinstance(last, BarrierNode) and last.insn_id is None else body
-
-
-def _has_barrier(node: TreeNode) -> bool:
-    if isinstance(node, LoopNode):
-        return any(_has_barrier(child) for child in node.children)
-    return isinstance(node, BarrierNode)
 
 
 def _is_nonnegative(node: Expression, names: set[str]) -> bool:

@@ -177,7 +177,7 @@ class Statements:
 
     def _with_decided(self, insn: Assigning, place: Place, node: Expression) -> Expression:
         """Return a value without asking what is the same for all instances at this place."""
-        if ex.If not in walk.classes(node) or place.lane is not None:
+        if ex.If not in walk.classes(node):
             return node
         key = id(place), insn.within_inames
         if key not in self._decided:
@@ -190,6 +190,8 @@ class Statements:
         for iname, value in place.values.items():
             here = condition_set(ex.Comparison(ex.Variable(iname), "==", value), integers)
             known = known if here is None else known.intersect(here)
+        if place.lane is not None:  # lanes beyond the end ask for themselves
+            known = project_out(known, (place.lane,))
         return Decided(known, integers)
 
     def _linear(self, insn: Assigning, node: Expression, lane: str | None = None) -> Expression:

@@ -6,7 +6,7 @@ Compiled functions know them: a loop over `prange` is claimed to be parallel, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -93,6 +93,19 @@ def where(condition: Any, if_true: Any, if_false: Any) -> Any:
     return choose(condition, if_true, if_false)
 
 
+UNREAD = "unread"  # what arrays are called in kernels that `unread_array` makes
+
+
+def unread_array(shape: Sequence[int], dtype: Any) -> Any:
+    """Return a new array in the place of one that nobody reads after the kernels of a plan.
+
+    Parameters:
+        shape: its extents.
+        dtype: the type of its elements.
+    """
+    return np.empty(shape, dtype)
+
+
 def _update(array: Any, index: Any, value: Any, operation: np.ufunc) -> None:
     operation.at(array, index, value)
 
@@ -145,10 +158,34 @@ def atomic_max(array: Any, index: Any, value: Any) -> None:
     _update(array, index, value, np.maximum)
 
 
+def atomic_mul(array: Any, index: Any, value: Any) -> None:
+    """Multiply elements of an array by a value; parameters are those of `atomic_add`."""
+    _update(array, index, value, np.multiply)
+
+
+def atomic_and(array: Any, index: Any, value: Any) -> None:
+    """Keep the bits that elements share with a value; parameters are those of `atomic_add`."""
+    _update(array, index, value, np.bitwise_and)
+
+
+def atomic_or(array: Any, index: Any, value: Any) -> None:
+    """Set bits of elements; parameters are those of `atomic_add`."""
+    _update(array, index, value, np.bitwise_or)
+
+
+def atomic_xor(array: Any, index: Any, value: Any) -> None:
+    """Flip bits of elements; parameters are those of `atomic_add`."""
+    _update(array, index, value, np.bitwise_xor)
+
+
 # The operator that each update stands for.
 UPDATES: dict[Callable[..., None], str] = {
     atomic_add: "+",
     atomic_sub: "-",
+    atomic_mul: "*",
     atomic_min: "min",
     atomic_max: "max",
+    atomic_and: "&",
+    atomic_or: "|",
+    atomic_xor: "^",
 }

@@ -13,23 +13,27 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.python.affine import Affine, number
 from polygen.python.calls import Calls
+from polygen.python.either_type import settled
 from polygen.python.expressions import joined_type
 from polygen.python.liveness import Liveness
 from polygen.python.nodes import Assign
 from polygen.python.operators import operand_tree
-from polygen.python.refused import Refused
+from polygen.python.python_integers import check_sum
+from polygen.python.refused import Refused, ShapeRefused
 from polygen.python.subscripts import ELLIPSIS, subscripted
 from polygen.python.values import (
     BOOL,
     ArrayCell,
     Arrayed,
     Cell,
+    Either,
     Indices,
     Lazy,
     Masked,
     Number,
     Pending,
     Several,
+    Strip,
     Value,
     View,
     affine_number,
@@ -89,7 +93,7 @@ class Assignments(Calls):
         count = len(target.elts)
         if isinstance(value, Lazy | View):
             shape = value.shape
-            if not shape or shape[0] != number(count):
+            if not shape or not self.extents_agree(shape[0], number(count)):
                 raise Refused("an array is unpacked into another number of names")
             keys = [affine_number(number(at)) for at in range(count)]
             value = Several(tuple([subscripted(self, value, (key,)) for key in keys]))
@@ -102,8 +106,9 @@ class Assignments(Calls):
     def _kept(self, value: Value) -> Value:
         """Return a value as it is now, whatever is assigned next."""
         if isinstance(value, Number):
+            check_sum(self, value)
             return self.frozen(value)
-        if isinstance(value, Lazy):
+        if isinstance(value, Lazy) and not isinstance(value, Strip):
             return self.stored(value)
         return value
 
@@ -121,8 +126,15 @@ class Assignments(Calls):
 
     def named(self, name: str, value: Value) -> Value:
         """Return what a name stands for once it is given a value."""
+        if isinstance(value, Either):
+            raise Refused(value.why, "assign in both branches of an 'if' to names of one type")
         if isinstance(value, Number):
+            check_sum(self, value)
             return self.frozen(value, name)
+        if isinstance(value, Strip) and ("in memory", name) not in self.types:
+            return value
+        if isinstance(value, Lazy) and value.may_be_view:
+            raise Refused("a part of an array is given another shape", "take a copy() of it")
         if isinstance(value, Lazy) and self._stays_true(name, value):
             return value
         if isinstance(value, Lazy) or (isinstance(value, View) and value.is_gather):
@@ -134,7 +146,7 @@ class Assignments(Calls):
         if isinstance(value, Masked):
             return self._named_masked(name, value)
         if isinstance(value, Several):
-            return Several(tuple([self.named(name, part) for part in value.parts]), value.is_list)
+            return replace(value, parts=tuple([self.named(name, part) for part in value.parts]))
         return value
 
     def _stays_true(self, name: str, value: Lazy) -> bool:
@@ -163,7 +175,7 @@ class Assignments(Calls):
         for view in (data, mask):
             if isinstance(view, View):
                 self.kept_as_is.append((view.base, name))
-        return Masked(data, mask)
+        return Masked(data, mask, value.rows)
 
     def _first_value(self, name: str, pending: Pending, value: Value) -> Any:
         if isinstance(value, Lazy | View):
@@ -177,10 +189,13 @@ class Assignments(Calls):
         raise Retrace
 
     def _store(self, name: str, cell: Cell, value: Value) -> None:
+        if isinstance(value, Either):
+            raise Refused(f"'{name}': {value.why}", "convert it, so that it is of one type")
         if not isinstance(value, Number):
             raise Refused(f"'{name}' is a number before, and gets a value that is none")
         if (value.dtype, value.weak) != (cell.dtype, cell.weak):
             self._join(name, cell, value)
+        check_sum(self, value)
         tree = operand_tree(value, value.element(), cell.dtype)
         self.emit(Assign(ex.Variable(cell.name), tree, self.node))
         if cell.is_unset:
@@ -201,7 +216,8 @@ class Assignments(Calls):
             joined = joined_type(own, value)
         except Refused as error:
             raise Refused(f"'{name}': {error.why}", error.remedy) from None
-        if name.startswith(("?result", "?value")) and value.weak != cell.weak:
+        is_result = name.startswith(("?result", "?value")) and not self.frame
+        if is_result and value.weak != cell.weak:  # whose type the caller sees
             raise Refused("paths return numbers of Python's and of NumPy's")
         if joined != (cell.dtype, cell.weak):
             key = self.type_keys[cell.name]
@@ -218,7 +234,7 @@ class Assignments(Calls):
             for one, other in zip(value.shape, cell.view.shape, strict=True)
         )
         if not same:
-            raise Refused("a name stands for arrays of several shapes")
+            raise ShapeRefused("a name stands for arrays of several shapes")
         self.assign(cell.view, value)
 
     def _new_array_cell(self, name: str, value: Arrayed) -> ArrayCell:
@@ -241,8 +257,11 @@ class Assignments(Calls):
             return
         if isinstance(value, Several):
             value = self.called(np.array, [value])
+        if isinstance(value, Either):
+            value = settled(value, view.dtype)
         if not isinstance(value, Number | Lazy | View):
             raise Refused("an element is assigned what is no number")
+        self.check_range(value, view.dtype)
         self.assign(view, value)
 
     def _part_of(self, array: Value, keys: tuple[Any, ...]) -> View | Masked:
@@ -250,7 +269,7 @@ class Assignments(Calls):
             self._put_in_memory(array)
         if not isinstance(array, View) or array.is_gather:
             raise Refused("an element of what is no array in memory is assigned to")
-        self._check_own(array)
+        self.check_own(array)
         found = subscripted(self, array, keys)
         if isinstance(found, Masked | View):
             return found
@@ -276,7 +295,7 @@ class Assignments(Calls):
             if not self.same_elements(value.mask, mask):
                 raise Refused("elements of one mask are assigned to those of another")
             given = value.data
-        elif not isinstance(value, Number):
+        elif not isinstance(value, Number) and not _is_row(value, target):
             raise Refused("an array is assigned to elements that a mask chooses", "use np.where")
         assert isinstance(given, Number | Lazy | View)
         source, own, dtype = given, view, view.dtype
@@ -319,11 +338,13 @@ class Assignments(Calls):
             self._put_in_memory(part)
             raise Refused("an array that is not in memory is updated")
         if isinstance(part, View):
-            self._check_own(part)
+            self.check_own(part)
         source: Value = part
         if isinstance(part, View) and not part.shape:
             source = Number(part.dtype, tree=part.element(()))
         found = self.combined(sign, source, value)
+        if isinstance(found, Either):
+            found = settled(found, part.dtype)
         if not isinstance(found, Number | Lazy | View | Masked):
             raise Refused("an array is updated by what is no number")
         if not np.can_cast(found.dtype, part.dtype, "same_kind") and not (
@@ -336,7 +357,7 @@ class Assignments(Calls):
             assert not isinstance(found, Masked)
             self.assign(part, found)
 
-    def _check_own(self, view: View) -> None:
+    def check_own(self, view: View) -> None:
         """Refuse to change an array that a name stands for in turn with others."""
         if view.base.name in self.renewed:
             raise Refused(
@@ -363,6 +384,11 @@ class Assignments(Calls):
         ast.AugAssign: _update,
         ast.Expr: _expression,
     }
+
+
+def _is_row(value: Value, target: Masked) -> bool:
+    """Tell whether an array has the axes of the rows that a mask chooses, or fewer."""
+    return isinstance(value, Lazy | View) and len(value.shape) <= target.rows
 
 
 class _Fixed:

@@ -15,7 +15,18 @@ import copy
 def structured(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return the statements of a function without ``continue``, where branches can say it."""
     copies = [copy.deepcopy(node) for node in body]
-    return _block(_without_returns_in_loops(copies, _Numbers()), in_loop=False)
+    numbers = _Numbers()
+    plain = _without_else(copies, numbers)
+    return _block(_without_returns_in_loops(plain, numbers), in_loop=False)
+
+
+def without_returns_in_loops(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return statements in which no loop has a ``return``: a ``break``, and one after the loop.
+
+    Parameters:
+        body: the statements of a function, which may be changed.
+    """
+    return _without_returns_in_loops(body, _Numbers())
 
 
 class _Numbers:
@@ -53,6 +64,45 @@ def _without_returns_in_loops(body: list[ast.stmt], numbers: _Numbers) -> list[a
             back = ast.copy_location(ast.Return(_loaded(value, node)), node)
             made.append(ast.copy_location(ast.If(test, [back], []), node))
             continue
+        made.append(node)
+    return made
+
+
+def _without_else(body: list[ast.stmt], numbers: _Numbers) -> list[ast.stmt]:
+    """Return statements in which no loop has an ``else``.
+
+    for ...:              ?broken = False
+        if c: break       for ...:
+    else:             ->      if c:
+        b                         ?broken = True; break
+                          if not ?broken: b
+    """
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.If | ast.For | ast.While):
+            node.body = _without_else(node.body, numbers)
+            node.orelse = _without_else(node.orelse, numbers)
+        if not isinstance(node, ast.For | ast.While) or not node.orelse:
+            made.append(node)
+            continue
+        name, otherwise = f"?broken{numbers.next()}", node.orelse
+        node.orelse = []
+        node.body = _broken(node.body, name)
+        made += [_gives(name, ast.Constant(value=False), node), node]
+        test = ast.copy_location(ast.UnaryOp(ast.Not(), _name(name, node)), node)
+        made.append(ast.copy_location(ast.If(test, otherwise, []), node))
+    return made
+
+
+def _broken(body: list[ast.stmt], name: str) -> list[ast.stmt]:
+    """Return the statements of a loop that say so as they leave it."""
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.If):
+            node.body = _broken(node.body, name)
+            node.orelse = _broken(node.orelse, name)
+        if isinstance(node, ast.Break):
+            made.append(_gives(name, ast.Constant(value=True), node))
         made.append(node)
     return made
 

@@ -6,31 +6,42 @@ import ast
 import builtins
 import inspect
 import types
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from polygen.errors import NoSource
+from polygen.ir import walk
 from polygen.python.affine import Affine, number
 from polygen.python.annotated_calls import ROWS
 from polygen.python.annotations import loop_range, prange
+from polygen.python.either_type import with_each
 from polygen.python.expressions import SIGNS, Expressions
 from polygen.python.function_source import FunctionSource, read_function
+from polygen.python.local_functions import LocalFunction, default_nodes, local_function
 from polygen.python.names.arguments import array_of
 from polygen.python.names.products import matrix_product
-from polygen.python.names.table import METHODS, OWN_METHODS, TABLE
+from polygen.python.names.table import METHODS, OWN_METHODS, SUBSCRIPTED, TABLE
 from polygen.python.nodes import Storage
+from polygen.python.object_attributes import stored_attribute
 from polygen.python.refused import Refused
 from polygen.python.source_annotations import called_function
+from polygen.python.source_functions import SourceFunction
+from polygen.python.strided_ranges import strided_range
 from polygen.python.subscripts import subscripted
 from polygen.python.values import (
     Arrayed,
+    Cell,
     Constant,
+    Either,
     Indices,
     Lazy,
     Masked,
     Number,
+    Owner,
     Several,
     Value,
     View,
@@ -85,11 +96,16 @@ class Calls(Expressions):
 
     def attribute(self, value: Value, name: str) -> Value:
         """Return an attribute of a value."""
+        if isinstance(value, Owner):
+            return self.argument_attribute(value, name)
         if isinstance(value, Constant):
             try:
-                return self.outside(getattr(value.value, name))
+                return self.outside(self.outer_attribute(value.value, name))
             except AttributeError as error:
                 raise Refused(str(error)) from None
+        if isinstance(value, Several) and name in value.names:
+            found: Value = value.parts[value.names.index(name)]
+            return found
         if isinstance(value, Lazy | View):
             return self._array_attribute(value, name)
         if isinstance(value, Number) and name in ("real", "imag", "dtype"):
@@ -97,6 +113,18 @@ class Calls(Expressions):
                 return Constant(value.dtype)
             return TABLE[getattr(np, name)](self, value)
         raise Refused(f"the attribute '{name}' of a value")
+
+    def argument_attribute(self, owner: Owner, name: str) -> Value:
+        """Return an attribute of an argument."""
+        raise NotImplementedError
+
+    def argument_method(self, owner: Owner, name: str) -> Any:
+        """Return a method of an argument, as its class has it."""
+        raise NotImplementedError
+
+    def outer_attribute(self, owner: Any, name: str) -> Any:
+        """Return an attribute of an object from outside of the function."""
+        raise NotImplementedError
 
     def _array_attribute(self, value: Arrayed, name: str) -> Value:
         if name == "shape":
@@ -119,10 +147,43 @@ class Calls(Expressions):
     # --- calls
 
     def call(self, node: ast.Call) -> Value:
-        """Return what a call returns."""
+        """Return what a call returns.
+
+        Raises:
+            Refused: if it changes an array, and is a part of an expression: what stands before it
+                there is read by Python before, and would be read after it.
+        """
+        since, known = self.time, set(self.nodes.storages)
+        found = self._result_of(node)
+        changed = known.intersection(self.written_since(since))
+        if changed and not self._is_alone(node):
+            raise Refused(
+                "a function that changes an array is called in an expression",
+                "give what it returns a name, in a statement of its own",
+                node,
+            )
+        return found
+
+    def _is_alone(self, node: ast.Call) -> bool:
+        """Tell whether nothing is read in a statement before a call is over."""
+        statement = self.statement_node
+        if isinstance(statement, ast.AugAssign):
+            name = statement.target.id if isinstance(statement.target, ast.Name) else ""
+            return statement.value is node and isinstance(self.names.get(name), Cell | Number)
+        return node in (
+            getattr(statement, "value", None),
+            getattr(statement, "test", None),
+            getattr(statement, "iter", None),
+        )
+
+    def _result_of(self, node: ast.Call) -> Value:
         if isinstance(node.func, ast.Attribute):
             owner = self.value(node.func.value)
-            if not isinstance(owner, Constant):
+            if isinstance(owner, Owner) and stored_attribute(owner.value, node.func.attr)[1]:
+                helper = self.argument_method(owner, node.func.attr)
+                arguments, named = self._arguments(node)
+                return self._called(helper, [owner, *arguments], named)
+            if not isinstance(owner, Constant | Owner):
                 return self._method(owner, node.func.attr, node)
             function: Value = self.attribute(owner, node.func.attr)
         else:
@@ -153,8 +214,45 @@ class Calls(Expressions):
         """Return what a function makes of values."""
         return self._called(function, list(arguments), named)
 
+    def nested_function(self, node: ast.FunctionDef | ast.Lambda) -> Constant:
+        """Return a function that is defined here."""
+        defaults = {name: self.value(part) for name, part in default_nodes(node).items()}
+        return Constant(local_function(node, defaults))
+
+    def _called_nested(
+        self, function: LocalFunction, arguments: list[Value], named: dict[str, Value]
+    ) -> Value:
+        if len(self.frame) >= _MOST_INLINED:
+            raise Refused(f"'{function.name}' calls itself", "write a loop")
+        given = function.bound(arguments, named)
+        if any(isinstance(one, Lazy) and one.may_be_view for one in given.values()):
+            raise Refused("a part of an array is given another shape", "take a copy() of it")
+        own = function.own_names
+        around = {name: value for name, value in self.names.items() if name not in own}
+        self._calls += 1
+        with self.in_order(list(given.values())):
+            return self.inlined_statements(function.body, {**around, **given}, self._calls)
+
+    def inlined_statements(self, body: list[ast.stmt], names: dict[str, Any], call: int) -> Value:
+        """Return what statements of a function that is defined here return."""
+        raise NotImplementedError
+
     def _called(self, function: Any, arguments: list[Value], named: dict[str, Value]) -> Value:
+        if isinstance(function, SourceFunction):
+            self._calls += 1
+            names = dict(zip(function.parameters, arguments, strict=True))
+            return self.inlined_tree(function, names, self._calls)
+        if isinstance(function, LocalFunction):
+            return self._called_nested(function, arguments, named)
         row = self._row(function)
+        at = next((k for k, one in enumerate(arguments) if isinstance(one, Either)), None)
+        if row is not None and at is not None:
+            before, after = arguments[:at], arguments[at + 1 :]
+            return with_each(
+                self,
+                cast("Either", arguments[at]),
+                lambda one: self._called(function, [*before, one, *after], named),
+            )
         if row is not None:
             try:
                 inspect.signature(row).bind(self, *arguments, **named)
@@ -196,6 +294,12 @@ class Calls(Expressions):
             return owner
         raise Refused(f"the method '{name}' of a value")
 
+    def subscripted_object(self, value: Value, keys: tuple[Any, ...]) -> Value:
+        """Return what a subscript of an object of NumPy's makes."""
+        if isinstance(value, Constant) and id(value.value) in SUBSCRIPTED:
+            return SUBSCRIPTED[id(value.value)](self, keys)
+        raise Refused("a subscript of something that is no array")
+
     def matrix_product(self, left: Value, right: Value) -> Value:
         """Return ``left @ right``."""
         return matrix_product(self, left, right)
@@ -212,6 +316,8 @@ class Calls(Expressions):
             bound = inspect.signature(helper).bind(*arguments, **named)
         except (NoSource, TypeError) as error:
             raise Refused(f"'{helper.__name__}' cannot be inlined: {error}") from None
+        if any(isinstance(one, Lazy) and one.may_be_view for one in bound.arguments.values()):
+            raise Refused("a part of an array is given another shape", "take a copy() of it")
         names: dict[str, Any] = {}
         for name, parameter in inspect.signature(helper).parameters.items():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -221,10 +327,49 @@ class Calls(Expressions):
             else:
                 names[name] = self.outside(parameter.default)
         self._calls += 1
-        return self.inlined_body(source, names, self._calls)
+        with self.in_order(list(names.values())):
+            return self.inlined_body(source, names, self._calls)
+
+    @contextmanager
+    def in_order(self, arguments: Sequence[Value]) -> Generator[None]:
+        """Check that a helper is given nothing to read later that it writes.
+
+        Parameters:
+            arguments: what the helper is given, which it may read after it wrote.
+
+        Raises:
+            Refused: if a value would be read too late.
+        """
+        before, since = set(self.nodes.storages), self.time
+        yield
+        written = before.intersection(self.written_since(since))
+        if any(written & self._reads_of(one) for one in arguments):
+            raise Refused(
+                "a function is given an element of an array that it writes",
+                "give the element a name first",
+            )
+
+    def _reads_of(self, value: Value) -> frozenset[str]:
+        """Return what is read, later, of a value that is not in memory."""
+        if isinstance(value, Several):
+            return frozenset[str]().union(*map(self._reads_of, value.parts))
+        if isinstance(value, Masked):
+            return self._reads_of(value.data) | self._reads_of(value.mask)
+        if not isinstance(value, Number | Lazy):
+            return frozenset()
+        index = tuple([Affine.of(f"?{axis}") for axis in range(len(value.shape))])
+        kept = dict(self.nodes.reduced)
+        read = walk.free_variables(value.element(index))
+        for name in set(self.nodes.reduced) - set(kept):
+            del self.nodes.reduced[name]
+        return frozenset(read)
 
     def inlined_body(self, source: FunctionSource, names: dict[str, Any], call: int) -> Value:
         """Return what the body of a helper returns."""
+        raise NotImplementedError
+
+    def inlined_tree(self, function: SourceFunction, names: dict[str, Any], call: int) -> Value:
+        """Return what a function returns that has a tree and no text."""
         raise NotImplementedError
 
     # --- what loops run over
@@ -252,7 +397,10 @@ class Calls(Expressions):
         """Return what a loop runs over: bounds, a step, and the element for a value."""
         if isinstance(node, ast.Call):
             if self.is_range(node):
-                return (*self._range(node), affine_number)
+                start, stop, by = self._range_forms(node)
+                if not by.is_constant:
+                    return strided_range(self, start, stop, by)
+                return (start, stop, by.constant, affine_number)
             if self._is_builtin(node.func, builtins.reversed) and self.is_range(node.args[0]):
                 inner = node.args[0]
                 assert isinstance(inner, ast.Call)
@@ -261,8 +409,12 @@ class Calls(Expressions):
                 count = distance.plus(abs(step) - 1).floor(abs(step))
                 last = lower.plus(count.minus(1).times(step))
                 return last, lower.minus(1 if step > 0 else -1), -step, affine_number
-            if self._is_builtin(node.func, builtins.enumerate) and len(node.args) == 1:
-                return self._zipped([None, self.value(node.args[0])])
+            if self._is_builtin(node.func, builtins.enumerate):
+                return self._enumerated(node)
+            if self._is_builtin(node.func, builtins.reversed) and len(node.args) == 1:
+                lower, upper, step, element = self._zipped([self.value(node.args[0])])
+                last = upper.minus(1)
+                return last, lower.minus(1), -step, _first_of(element)
             if self._is_builtin(node.func, builtins.zip):
                 return self._zipped([self.value(part) for part in node.args])
         found = self.value(node)
@@ -271,6 +423,24 @@ class Calls(Expressions):
         items = self._zipped([found])
         element = items[3]
         return (*items[:3], _first_of(element))
+
+    def _enumerated(self, node: ast.Call) -> Items:
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        starts = [*node.args[1:], *given.values()]
+        if not 1 <= len(node.args) <= 2 or set(given) - {"start"} or len(starts) > 1:
+            raise Refused("enumerate() has other arguments", node=node)
+        first = self.number(starts[0]) if starts else affine_number(number(0))
+        if first.affine is None or first.cell is not None:
+            raise Refused("enumerate() begins at what is no integer that sizes decide", node=node)
+        start = first.affine
+        lower, upper, step, element = self._zipped([None, self.value(node.args[0])])
+
+        def counted(index: Affine) -> Value:
+            found = element(index)
+            assert isinstance(found, Several)
+            return replace(found, parts=(affine_number(index.plus(start)), *found.parts[1:]))
+
+        return lower, upper, step, counted
 
     def _zipped(self, parts: Sequence[Value | None]) -> Items:
         arrays = [part for part in parts if part is not None]
@@ -298,6 +468,13 @@ class Calls(Expressions):
         return number(0), count, 1, element
 
     def _range(self, node: ast.Call) -> tuple[Affine, Affine, int]:
+        """Return the bounds and the step of a range whose step is a constant."""
+        lower, upper, step = self._range_forms(node)
+        if not step.is_constant:
+            raise Refused("the step of range() is no constant", node=node)
+        return lower, upper, step.constant
+
+    def _range_forms(self, node: ast.Call) -> tuple[Affine, Affine, Affine]:
         said = {keyword.arg for keyword in node.keywords} - {"parallel", "simd"}
         if said or not 1 <= len(node.args) <= 3:
             raise Refused("range() has other arguments", node=node)
@@ -311,11 +488,11 @@ class Calls(Expressions):
             assert form is not None
             forms.append(form)
         if len(forms) == 1:
-            return number(0), forms[0], 1
+            return number(0), forms[0], number(1)
         step = forms[2] if len(forms) == 3 else number(1)
-        if not step.is_constant or step.constant == 0:
-            raise Refused("the step of range() is no constant", node=node)
-        return forms[0], forms[1], step.constant
+        if step == number(0):
+            raise Refused("the step of range() is 0", node=node)
+        return forms[0], forms[1], step
 
 
 def _first_of(element: Callable[[Affine], Value]) -> Callable[[Affine], Value]:

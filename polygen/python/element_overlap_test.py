@@ -1,7 +1,7 @@
 """Whether an iteration of an assignment to a slice reads what another iteration writes.
 
 NumPy evaluates the right side before it assigns; a loop does not.  So ``a[1:] = a[:-1]`` needs a
-copy, and ``a[1:] = 2*a[1:]`` does not.
+copy, and ``a[1:] = 2*a[1:]`` does not; ``a[:] = a - a[0]`` needs one of ``a[0]`` alone.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from polygen.python.size_facts import SizeFacts
 Ranges = dict[str, tuple[Affine, Affine]]
 
 
-def reads_other_elements(
+def reads_of_other_elements(
     written: Expression, value: Expression, ranges: Ranges, facts: SizeFacts
-) -> bool:
-    """Tell whether `value` may read an element that another iteration writes.
+) -> list[Expression]:
+    """Return the reads in `value` of elements that another iteration may write.
 
     Parameters:
         written: the element that an iteration writes.
@@ -30,20 +30,16 @@ def reads_other_elements(
         ranges: the loops of the assignment: the least and the largest value.
         facts: what is known of other names.
     """
-    array = ex.name_of(written)
-    for read in _reads_of(array, value):
-        if ex.index_of(read) == ex.index_of(written):
-            continue
-        if not _are_apart(ex.index_of(written), ex.index_of(read), ranges, facts):
-            return True
-    return False
-
-
-def _reads_of(array: str, value: Expression) -> list[Expression]:
-    return [
+    array, index = ex.name_of(written), ex.index_of(written)
+    reads = [
         node
         for node in walk.subexpressions(value)
         if isinstance(node, ex.Subscript) and ex.name_of(node) == array
+    ]
+    return [
+        read
+        for read in dict.fromkeys(reads)
+        if ex.index_of(read) != index and not _are_apart(index, ex.index_of(read), ranges, facts)
     ]
 
 

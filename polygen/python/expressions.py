@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy as np
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.python.affine import Affine, number
+from polygen.python.array_libraries import library_of
+from polygen.python.constant_tables import element_of_table
+from polygen.python.either_type import chosen_value, operated_on_either, with_each
 from polygen.python.operators import (
     INVERTED,
     NEGATIVE,
@@ -22,8 +26,16 @@ from polygen.python.operators import (
     applied,
     arithmetic,
     operand_tree,
+    out_of_range,
     truth_of,
     types_of,
+)
+from polygen.python.powers import power
+from polygen.python.python_integers import (
+    check_product,
+    integer_power,
+    shifted_left,
+    shifted_right,
 )
 from polygen.python.refused import Refused, refused_construct
 from polygen.python.subscripts import ELLIPSIS, Slice, subscripted
@@ -35,18 +47,21 @@ from polygen.python.values import (
     Arrayed,
     Cell,
     Constant,
+    Either,
     Indices,
     Lazy,
     Masked,
     Number,
     Pending,
     Several,
+    Strip,
     Unbound,
     Value,
     View,
     affine_number,
     constant_number,
     literal,
+    strip,
 )
 
 _SIGNED: dict[type[ast.unaryop], Rule] = {
@@ -62,18 +77,24 @@ SIGNS: dict[type[ast.AST], str] = {
 }  # fmt: skip
 
 
+# Of which operations the last bits are those of the operands' last bits.
+_OF_LAST_BITS = (ast.Add, ast.Sub, ast.Mult, ast.LShift, ast.BitAnd, ast.BitOr, ast.BitXor)
+
+
 class Expressions(Trace):
     """The part of a tracer that evaluates expressions.
 
     Attributes:
         names: what names stand for.
         outer: the globals and closure variables of the function.
+        keeps_last_bits: whether of an integer of Python's the last bits alone are asked for.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.names: dict[str, Any] = {}
         self.outer: dict[str, Any] = {}
+        self.keeps_last_bits: bool = False
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression stands for.
@@ -85,6 +106,9 @@ class Expressions(Trace):
         if rule is None:
             raise refused_construct(node)
         outer, self.node = self.node, node if isinstance(node, ast.Call) else self.node
+        kept = self.keeps_last_bits
+        if not isinstance(node, ast.BinOp | ast.UnaryOp):
+            self.keeps_last_bits = False
         try:
             found: Value = rule(self, node)
         except Refused as error:
@@ -92,11 +116,14 @@ class Expressions(Trace):
             raise
         finally:
             self.node = outer
+            self.keeps_last_bits = kept
         return found
 
     def number(self, node: ast.expr) -> Number:
         """Return the scalar that an expression is."""
-        found = self.value(node)
+        return self._as_number(self.value(node), node)
+
+    def _as_number(self, found: Value, node: ast.expr) -> Number:
         if isinstance(found, Number):
             return found
         raise Refused("an array or another value stands where a number has to be", node=node)
@@ -136,11 +163,11 @@ class Expressions(Trace):
         if isinstance(value, tuple | list):
             parts = map(self.outside, cast("Sequence[Any]", value))
             return Several(tuple(parts), is_list=isinstance(value, list))
-        if isinstance(value, np.ndarray):
-            return self.outer_array(cast("Any", value))
+        if library_of(value) is not None:
+            return self.outer_array(value)
         return Constant(value)
 
-    def outer_array(self, array: np.ndarray[Any, Any]) -> Value:
+    def outer_array(self, array: Any) -> Value:
         """Return a global array."""
         del array
         raise Refused("an array from outside of the function", "pass it as an argument")
@@ -155,19 +182,54 @@ class Expressions(Trace):
     def _binary(self, node: ast.BinOp) -> Value:
         if isinstance(node.op, ast.MatMult):
             return self.matrix_product(self.value(node.left), self.value(node.right))
-        return self.operated(SIGNS[type(node.op)], self.value(node.left), self.value(node.right))
+        kept = self.keeps_last_bits
+        self.keeps_last_bits = self._needs_last_bits(node) or (
+            kept and isinstance(node.op, _OF_LAST_BITS)
+        )
+        left = self.value(node.left)
+        self.keeps_last_bits = kept and isinstance(node.op, _OF_LAST_BITS)
+        if isinstance(node.op, ast.LShift):
+            self.keeps_last_bits = False
+        right = self.value(node.right)
+        self.keeps_last_bits = kept
+        return self.operated(SIGNS[type(node.op)], left, right)
+
+    def _needs_last_bits(self, node: ast.BinOp) -> bool:
+        """Tell whether an operation asks for bits of its left side that all 64-bit numbers have."""
+        if not isinstance(node.op, ast.BitAnd | ast.Mod):
+            return False
+        mask = self._written_constant(node.right)
+        if mask is None or not 0 < mask < 2**63:
+            return False
+        return isinstance(node.op, ast.BitAnd) or mask & (mask - 1) == 0
+
+    def _written_constant(self, node: ast.expr) -> int | None:
+        """Return the integer that an expression without variables is."""
+        if any(isinstance(part, ast.Call | ast.Subscript) for part in ast.walk(node)):
+            return None
+        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+        if any(isinstance(self.names.get(name), Cell | Pending | Unbound) for name in names):
+            return None
+        found = self.value(node)
+        is_integer = isinstance(found, Number) and found.is_constant and found.dtype == INT64
+        return int(found.value) if is_integer and isinstance(found, Number) else None
 
     def operated(self, sign: str, left: Value, right: Value) -> Value:
         """Return what an operator makes of two values."""
+        if isinstance(left, Either) or isinstance(right, Either):
+            return operated_on_either(self, sign, left, right)
         if isinstance(left, Several) or isinstance(right, Several):
             return self._operated_tuples(sign, left, right)
         if isinstance(left, Masked) or isinstance(right, Masked):
             return self._operated_masked(sign, left, right)
+        moved = _moved_strip(sign, left, right)
+        if moved is not None:
+            return moved
         one, other = self.operand(left), self.operand(right)
         if isinstance(one, Number) and isinstance(other, Number) and one.weak and other.weak:
             return self._operated_python(sign, arithmetic(one), arithmetic(other))
         if sign == "**":
-            return self._power(one, other)
+            return power(self, one, other)
         return self.elementwise(OPERATORS[sign], [one, other])
 
     def operand(self, value: Value) -> Number | Arrayed:
@@ -196,7 +258,8 @@ class Expressions(Trace):
                 raise Refused("elements that a mask chooses meet an array", "use the mask on both")
         found = self.operated(sign, parts[0], parts[1])
         assert isinstance(found, Lazy | View)
-        return Masked(found, masks[0])
+        (first, *_) = [v for v in (left, right) if isinstance(v, Masked)]
+        return replace(first, data=found)
 
     def _operated_python(self, sign: str, one: Number, other: Number) -> Value:
         """Return an operation on two numbers of Python's."""
@@ -209,9 +272,12 @@ class Expressions(Trace):
         if sign in ("/", "//", "%"):
             self._check_divisor(other)
         if sign == "**":
-            return self._power(one, other)
+            is_integer = one.dtype == INT64 and other.dtype == INT64 and not other.is_constant
+            return integer_power(self, one, other) if is_integer else power(self, one, other)
         if sign in ("<<", ">>"):
-            self._check_shift(other)
+            return self._shifted(sign, one, other)
+        if sign == "*":
+            check_product(self, one, other)
         if sign in _COMPARISONS and one.affine is not None and other.affine is not None:
             tree = ex.Comparison(one.affine.tree(), sign, other.affine.tree())
             return Number(BOOL, weak=True, tree=tree)
@@ -230,15 +296,21 @@ class Expressions(Trace):
             if sign == "//":
                 return affine_number(quotient)
             return affine_number(one.minus(quotient.times(other.constant)))
-        if sign == "*":
-            return self.product_of_sizes(one, other)
+        if sign == "*" or (sign == "**" and self.facts.is_never_negative(other)):
+            return self.size_of_call(sign, one, other)
         if sign in _COMPARISONS:
             return self._compared_forms(sign, one.minus(other))
         return None
 
-    def product_of_sizes(self, one: Affine, other: Affine) -> Number | None:
-        """Return the product of two sizes as a size that the call passes; None of other forms."""
-        del one, other
+    def size_of_call(self, sign: str, one: Affine, other: Affine) -> Number | None:
+        """Return a product or power of sizes as a size that the call passes; None of other forms.
+
+        Parameters:
+            sign: the operator.
+            one: its left side.
+            other: its right side.
+        """
+        del sign, one, other
         return None
 
     def _compared_forms(self, sign: str, difference: Affine) -> Number | None:
@@ -275,29 +347,29 @@ class Expressions(Trace):
         zero = literal(0, other.dtype)
         self.fault(ex.Comparison(other.element(), "==", zero), ZeroDivisionError)
 
-    def _check_shift(self, other: Number) -> None:
-        if not (other.is_constant and 0 <= other.value < 63):
-            raise Refused("integers of Python's are shifted by a number that is no constant")
+    def _shifted(self, sign: str, one: Number, other: Number) -> Number:
+        """Return an integer of Python's, shifted."""
+        if not other.is_constant:
+            self._check_bits(one, other)
+            return (shifted_left if sign == "<<" else shifted_right)(self, one, other)
+        self._check_shift(other)
+        if sign == "<<":
+            check_product(self, one, constant_number(1 << other.value))
+        return applied(OPERATORS[sign], [one, other])
 
-    def _power(self, one: Number | Arrayed, other: Number | Arrayed) -> Value:
-        if isinstance(other, Number) and other.is_constant and other.weak:
-            value = other.value
-            if value == 2 and one.dtype.kind != "b":
-                return self.elementwise(OPERATORS["*"], [one, one])
-            if isinstance(value, int) and value == 1 and one.dtype.kind in "ifc":
-                return self.elementwise(POSITIVE, [one])
-            if value == 0.5 and one.dtype.kind == "f":
-                return self.called(np.sqrt, [one])
-            if one.dtype.kind in "biu" and isinstance(value, int) and value < 0:
-                raise Refused("an integer has a negative power")
-            if one.weak and one.dtype.kind == "f" and not float(value).is_integer():
-                raise Refused("a power of a number of Python's may be complex", "use np.sqrt")
-        elif one.weak and other.weak:
-            raise Refused("a power of numbers of Python's, with an exponent that is no constant")
-        return self.elementwise(OPERATORS["**"], [one, other])
+    def _check_shift(self, other: Number) -> None:
+        if not 0 <= other.value < 63:
+            raise Refused("an integer of Python's is shifted by a negative number, or by 63 bits")
+
+    def _check_bits(self, one: Number, other: Number) -> None:
+        if one.dtype != INT64 or other.dtype != INT64:
+            raise Refused("numbers of Python's that are no integers are shifted")
 
     def elementwise(self, rule: Rule, operands: Sequence[Number | Arrayed]) -> Number | Lazy:
         """Return an operation on all elements."""
+        if any(one.weak for one in operands) and not all(one.weak for one in operands):
+            for one, target in zip(operands, types_of(rule, operands)[0], strict=True):
+                self.check_range(one, target)
         if all(isinstance(one, Number) for one in operands):
             return applied(rule, [one for one in operands if isinstance(one, Number)])
         given, result = types_of(rule, operands)
@@ -314,15 +386,27 @@ class Expressions(Trace):
         made = Lazy(result, shape, element, is_costly)
         return made if shape else Number(result, tree=element(()))
 
+    def check_range(self, one: Number | Arrayed, target: np.dtype) -> None:
+        """Let the call raise NumPy's error if an integer of Python's is none of a type."""
+        is_wrong = out_of_range(one, target)
+        if is_wrong is not None:
+            text = "a Python integer is out of bounds for the type of an array"
+            self.fault(is_wrong, OverflowError, text)
+
     def _unary(self, node: ast.UnaryOp) -> Value:
         found = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return self.denied(self.truth(found))
+        return self._with_sign(node.op, found)
+
+    def _with_sign(self, sign: ast.unaryop, found: Value) -> Value:
+        if isinstance(found, Either):
+            return with_each(self, found, lambda one: self._with_sign(sign, one))
         if isinstance(found, Masked):
-            inner = self._signed(node.op, found.data)
+            inner = self._signed(sign, found.data)
             assert isinstance(inner, Lazy | View)
-            return Masked(inner, found.mask)
-        return self._signed(node.op, self.operand(found))
+            return replace(found, data=inner)
+        return self._signed(sign, self.operand(found))
 
     def _signed(self, sign: ast.unaryop, one: Number | Arrayed) -> Number | Lazy:
         if isinstance(one, Number) and one.weak:
@@ -339,6 +423,10 @@ class Expressions(Trace):
             return constant_number(bool(value.value))
         if isinstance(value, Several):
             return constant_number(bool(value.parts))
+        if isinstance(value, Either):
+            found_truth = with_each(self, value, self.truth)
+            assert isinstance(found_truth, Number)
+            return found_truth
         if not isinstance(value, Number):
             raise Refused("whether an array holds is asked", "use np.any() or np.all()")
         if value.dtype == BOOL:
@@ -446,10 +534,14 @@ class Expressions(Trace):
         if condition.is_constant:
             return self.value(node.body if condition.value else node.orelse)
         with self.where(condition):
-            one = self.number(node.body)
+            one = self._scalar_of(node.body)
         with self.where(self.denied(condition)):
-            other = self.number(node.orelse)
-        return self.chosen(condition, one, other)
+            other = self._scalar_of(node.orelse)
+        return chosen_value(self, condition, one, other)
+
+    def _scalar_of(self, node: ast.expr) -> Number | Either:
+        found = self.value(node)
+        return found if isinstance(found, Either) else self._as_number(found, node)
 
     @contextmanager
     def where(self, condition: Number) -> Generator[None]:
@@ -473,6 +565,9 @@ class Expressions(Trace):
     # --- subscripts, attributes, calls, tuples
 
     def _subscript(self, node: ast.Subscript) -> Value:
+        element = self._element_of_list(node)
+        if element is not None:
+            return element
         array = self.value(node.value)
         keys = self.keys(node.slice)
         if isinstance(array, Several):
@@ -482,7 +577,36 @@ class Expressions(Trace):
         if isinstance(array, Lazy | View):
             found: Value = subscripted(self, array, keys)
             return found
-        raise Refused("a subscript of something that is no array")
+        return self.subscripted_object(array, keys)
+
+    def _element_of_list(self, node: ast.Subscript) -> Number | None:
+        """Return ``name[i][j]`` of a list of constants, if a subscript is no constant."""
+        nodes: list[ast.expr] = []
+        root: ast.expr = node
+        while isinstance(root, ast.Subscript):
+            nodes.insert(0, root.slice)
+            root = root.value
+        if not isinstance(root, ast.Name) or any(
+            isinstance(n, ast.Slice | ast.Tuple) for n in nodes
+        ):
+            return None
+        value = self.value(root)
+        if not isinstance(value, Several) or not value.parts:
+            return None
+        keys = [self.value(part) for part in nodes]
+        numbers = [key for key in keys if isinstance(key, Number)]
+        if len(numbers) < len(keys) or all(key.is_constant for key in numbers):
+            return None
+        while numbers and numbers[0].is_constant:
+            key = numbers.pop(0)
+            value = self._part(value, (key,))
+            if not isinstance(value, Several):
+                return None
+        return element_of_table(self, value, numbers)
+
+    def subscripted_object(self, value: Value, keys: tuple[Any, ...]) -> Value:
+        """Return a subscript of what is no array, as ``np.mgrid``."""
+        raise NotImplementedError
 
     def keys(self, node: ast.expr) -> tuple[Any, ...]:
         """Return subscripts."""
@@ -540,6 +664,13 @@ class Expressions(Trace):
     def _call(self, node: ast.Call) -> Value:
         return self.call(node)
 
+    def _lambda(self, node: ast.Lambda) -> Value:
+        return self.nested_function(node)
+
+    def nested_function(self, node: ast.FunctionDef | ast.Lambda) -> Constant:
+        """Return a function that is defined here."""
+        raise NotImplementedError
+
     def call(self, node: ast.Call) -> Value:
         """Return what a call returns."""
         raise NotImplementedError
@@ -565,10 +696,40 @@ class Expressions(Trace):
         ast.List: _tuple,
         ast.Attribute: _attribute,
         ast.Call: _call,
+        ast.Lambda: _lambda,
     }
 
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+
+
+def _moved_strip(sign: str, left: Value, right: Value) -> Lazy | None:
+    """Return the subscripts of a strip plus or minus a number of Python's, or minus a strip."""
+    one, other = (right, left) if isinstance(right, Strip) else (left, right)
+    if sign not in "+-" or not isinstance(one, Strip) or not isinstance(other, Number):
+        return None
+    if other.affine is None or not other.weak:
+        return None
+    if sign == "-" and one is right:
+        return _strip_backwards(other.affine, one)
+    by = other.affine if sign == "+" else other.affine.times(-1)
+    return strip(one.first.plus(by), one.shape[0], one.end.plus(by))
+
+
+def _strip_backwards(start: Affine, given: Strip) -> Lazy:
+    """Return ``start - given``."""
+
+    def form(index: Indices) -> Affine | None:
+        at = index[0]
+        return start.minus(given.first).minus(at) if isinstance(at, Affine) else None
+
+    def element(index: Indices) -> Expression:
+        at = form(index)
+        if at is not None:
+            return at.tree("int64")
+        return ex.sum_of(start.tree("int64"), ex.product_of(-1, given.element(index)))
+
+    return Lazy(INT64, given.shape, element, form=form)
 
 
 def _two_sides(difference: Affine) -> tuple[Expression, Expression]:

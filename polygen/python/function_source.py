@@ -8,11 +8,12 @@ import io
 import linecache
 import textwrap
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from polygen.errors import NoSource
+from polygen.python.pragmas.pragma_data import Pragma
 from polygen.source import SourceLocation
 
 
@@ -27,6 +28,7 @@ class FunctionSource:
         comments: comments by their line.
         indent: how far the text is indented in the file, in characters.
         text: its lines.
+        stated: what is said of statements that its text does not have, by line and column.
     """
 
     function: Callable[..., Any]
@@ -35,6 +37,13 @@ class FunctionSource:
     comments: dict[int, str] = field(repr=False)
     indent: int = 0
     text: str = field(default="", repr=False)
+    stated: Mapping[tuple[int, int], tuple[Pragma, ...]] = field(
+        default_factory=dict[tuple[int, int], tuple[Pragma, ...]]
+    )
+
+    def __deepcopy__(self, _memo: Any) -> FunctionSource:
+        """Return itself: trees that mention it are copied."""
+        return self
 
     def place(self, node: ast.AST) -> SourceLocation:
         """Return where a node stands in the user's file."""
@@ -85,6 +94,12 @@ def read_function(function: Callable[..., Any], source: str | None = None) -> Fu
         NoSource: if the text cannot be had.
     """
     code = function.__code__
+    if function.__name__ == "<lambda>":
+        raise NoSource(
+            "a lambda is part of another statement, and has no lines of its own",
+            where=SourceLocation(code.co_filename, code.co_firstlineno),
+            remedy="write a function: def f(x): return ...",
+        )
     if source is not None:
         first, lines = 1, source.splitlines(keepends=True)
         file = f"<source of {function.__name__}>"
@@ -92,7 +107,9 @@ def read_function(function: Callable[..., Any], source: str | None = None) -> Fu
         return _found(function, file, lines, first, by_name=True)
     file = code.co_filename
     try:
-        lines, first = inspect.getsourcelines(code)
+        # Not `getsourcelines`, which looks for the module of the code among all that there are.
+        all_lines, before = inspect.findsource(function)
+        lines, first = inspect.getblock(all_lines[before:]), before + 1
     except (OSError, TypeError, SyntaxError, tokenize.TokenError, IndentationError) as error:
         raise _no_source(function, str(error)) from None
     return _found(function, file, lines, max(first, 1), by_name=False)

@@ -11,14 +11,20 @@ def call(A, n):
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from polygen.python.affine import Affine, affine_text
+from polygen.python.array_libraries import library_of, library_of_results
 from polygen.python.nodes import FAULTS, Nodes
+from polygen.python.object_attributes import has_own_attributes
 from polygen.python.tracer import Result, Traced
+from polygen.python.unchanged_values import has_lists, is_unchanged, snapshot
+from polygen.runtime.resident_arrays import array_to_host
 
 
 class Miss:
@@ -34,6 +40,16 @@ def raised(faults: np.ndarray[Any, Any]) -> None:
     for count, (kind, text) in zip(faults, FAULTS, strict=True):
         if count:
             raise kind(text)
+
+
+def flush_python() -> None:
+    """Let what Python has printed come before what a kernel prints."""
+    sys.stdout.flush()
+
+
+def flush_c() -> None:
+    """Let what a kernel has printed come before what Python prints."""
+    ctypes.CDLL(None).fflush(None)
 
 
 class CallWriter:
@@ -56,25 +72,36 @@ class CallWriter:
         self._parameters = tuple(parameters)
         self._traced = traced
         self._given = given
+        library = library_of_results(given.values())
         self._known: dict[str, Any] = {
             "_pg_MISS": MISS,
             "_pg_PLAIN": PLAIN,
             "_pg_raised": raised,
-            "_pg_ndarray": np.ndarray,
-            "_pg_empty": np.empty,
-            "_pg_zeros": np.zeros,
+            "_pg_flushed": flush_python,
+            "_pg_printed": flush_c,
+            "_pg_empty": library.module.empty,
+            "_pg_zeros": library.module.zeros,
+            "_pg_numpy_empty": np.empty,
+            "_pg_numpy_zeros": np.zeros,
             "_pg_run": run,
+            "_pg_is_unchanged": is_unchanged,
+            "_pg_array_to_host": array_to_host,
             "_pg_flip": np.flip,
             "_pg_expand_dims": np.expand_dims,
         }
         self._sizes = {one.path: one.name for one in traced.inputs if ".shape[" in one.path}
 
-    def call(self) -> Callable[..., Any]:
-        """Return the function: of the names, to a result or `MISS`; see `returns` for which."""
+    def call(self, checked: Sequence[tuple[str, Callable[[Any], None]]] = ()) -> Callable[..., Any]:
+        """Return the function: of the names, to a result or `MISS`; see `returns` for which.
+
+        Parameters:
+            checked: terms in the names, each with what raises an error where its value is wrong.
+        """
         checks, sizes = self._checks()
         lines = [f"def call({', '.join(self._parameters)}):"]
         if checks:
             lines.append(f"    if not ({' and '.join(checks)}): return _pg_MISS")
+        lines += [f"    {self._keep(check)}({term})" for term, check in checked]
         lines += [f"    {name} = {path}" for path, name in self._sizes.items()]
         lines += self._renamed()
         conditions = [*sizes, *[f"{affine_text(g)} >= 0" for g in self._traced.guards]]
@@ -85,7 +112,11 @@ class CallWriter:
         passed = [f"{one.name!r}: {one.name}" for one in self._traced.inputs]
         made = [s.name for s in self._traced.nodes.storages.values() if s.role == "made"]
         passed += [f"{name!r}: {name}" for name in made]
+        if self._traced.nodes.printed is not None:
+            lines.append("    _pg_flushed()")
         lines.append(f"    _pg_run({{{', '.join(passed)}}})")
+        if self._traced.nodes.printed is not None:
+            lines.append("    _pg_printed()")
         if self._traced.nodes.fault is not None:
             name = self._traced.nodes.fault
             lines.append(f"    if {name}.any(): _pg_raised({name})")
@@ -100,8 +131,8 @@ class CallWriter:
     def _checks(self) -> tuple[list[str], list[str]]:
         checks: list[str] = []
         arrays: list[tuple[str, Any]] = []
-        for name, value in self._given.items():
-            self._check(name, value, checks, arrays)
+        for path, value in {**self._given, **self._traced.attributes}.items():
+            self._check(path, value, checks, arrays)
         checks += [
             f"{one.source}.flags.c_contiguous is {one.is_contiguous}"
             for one in self._traced.nodes.storages.values()
@@ -121,23 +152,32 @@ class CallWriter:
             if name in names:
                 assert function.__closure__ is not None
                 cell = self._keep(function.__closure__[names.index(name)])
-                found.append(f"{cell}.cell_contents is {self._keep(value)}")
+                found.append(self._unchanged(f"{cell}.cell_contents", value))
             else:
                 known = self._keep(function.__globals__)
-                found.append(f"{known}.get({name!r}) is {self._keep(value)}")
+                found.append(self._unchanged(f"{known}.get({name!r})", value))
+        for owner, name, value in self._traced.outer_attributes:
+            found.append(self._unchanged(f"{self._keep(owner)}.{name}", value))
         return found
+
+    def _unchanged(self, path: str, value: Any) -> str:
+        """Return the condition that a constant is what it was."""
+        known = self._keep(snapshot(value))
+        if has_lists(value):
+            return f"_pg_is_unchanged({path}, {known})"
+        return f"({path} is {known} or _pg_is_unchanged({path}, {known}))"
 
     def _check(
         self, path: str, value: Any, checks: list[str], arrays: list[tuple[str, Any]]
     ) -> None:
-        if isinstance(value, np.ndarray):
-            dtype = self._keep(cast("Any", value).dtype)
+        if library_of(value) is not None:
+            dtype = self._keep(value.dtype)
             checks += [
-                f"type({path}) is _pg_ndarray",
+                f"type({path}) is {self._keep(type(value))}",
                 f"({path}.dtype is {dtype} or {path}.dtype == {dtype})",
                 f"{path}.ndim == {value.ndim}",
             ]
-            arrays.append((path, cast("Any", value)))
+            arrays.append((path, value))
         elif isinstance(value, tuple | list):
             parts = cast("Sequence[Any]", value)
             checks += [
@@ -150,6 +190,10 @@ class CallWriter:
             checks.append(f"{path} is {value}")
         elif isinstance(value, int | float | complex | np.generic):
             checks.append(f"type({path}) is {self._keep(type(cast('Any', value)))}")
+        elif isinstance(value, str):
+            checks.append(f"{path} == {value!r}")
+        elif has_own_attributes(value):
+            checks.append(f"type({path}) is {self._keep(type(value))}")
         else:
             checks.append(f"{path} is {self._keep(value)}")
 
@@ -181,6 +225,7 @@ class CallWriter:
             is_unsigned = self._traced.nodes.storages[name].dtype.kind == "u"
             end = affine_text(extent)
             least = "" if is_unsigned else f" or {name}.min() < -{end}"
+            lines.append(f"    _pg_array_to_host({name})")
             lines.append(f"    if {name}.size and ({name}.max() >= {end}{least}): return _pg_PLAIN")
         return lines
 
@@ -200,7 +245,10 @@ class CallWriter:
             if storage.role != "made":
                 continue
             shape = ", ".join([affine_text(form) for form in storage.shape])
-            make = "_pg_zeros" if storage.zeros else "_pg_empty"
+            make = "zeros" if storage.zeros else "empty"
+            # The host looks at numbers and counts of faults when the kernel is over.
+            is_read = not storage.shape or storage.name in (nodes.fault, nodes.printed)
+            make = f"_pg_numpy_{make}" if is_read else f"_pg_{make}"
             comma = "," if len(storage.shape) == 1 else ""
             dtype = self._keep(storage.dtype)
             lines.append(f"    {storage.name} = {make}(({shape}{comma}), {dtype})")
@@ -253,6 +301,9 @@ def _subscript_text(part: Any) -> str:
     if isinstance(part, Affine):
         return affine_text(part)
     start, stop, step = part
+    if isinstance(step, Affine):
+        end = f"(None if {affine_text(stop)} < 0 else {affine_text(stop)})"
+        return f"{affine_text(start)}:{end}:{affine_text(step)}"
     if step < 0:
         # A stop of -1 means before the first element here.
         stop_text = f"(None if {affine_text(stop)} < 0 else {affine_text(stop)})"

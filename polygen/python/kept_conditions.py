@@ -13,14 +13,16 @@ from collections.abc import Iterator, Sequence
 from polygen.analysis.typing.functions import conversion_type
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.python.nodes import Assign, For, Node, When, While
+from polygen.python.nodes import Assign, Fetch, For, Node, Print, When, While
 
 _FEW = 4  # assignments: with more, a condition is asked too often
 
 
 def needs_no_variable(made: When) -> bool:
     """Tell whether a condition may be asked before each assignment in its branches."""
-    assigned = list(_assigned([*made.body, *made.otherwise]))
+    assigned = list(assignments([*made.body, *made.otherwise]))
+    if any(map(_keeps, (*made.body, *made.otherwise))):
+        return False  # scalars keep what is printed, and old values
     if any(map(_is_costly, walk.subexpressions(made.condition))):
         return False
     if len(assigned) == 1 and len(made.body) == 1 and isinstance(made.body[0], Assign):
@@ -35,11 +37,22 @@ def _is_costly(node: ex.Expression) -> bool:
     return isinstance(node, ex.Reduction)
 
 
-def _assigned(body: Sequence[Node]) -> Iterator[Assign]:
+def _keeps(node: Node) -> bool:
+    if isinstance(node, When):
+        return any(map(_keeps, (*node.body, *node.otherwise)))
+    return (
+        any(map(_keeps, node.body))
+        if isinstance(node, For | While)
+        else isinstance(node, Print | Fetch)
+    )
+
+
+def assignments(body: Sequence[Node]) -> Iterator[Assign]:
+    """Yield the assignments among statements, those in loops and branches too."""
     for node in body:
         if isinstance(node, Assign):
             yield node
         elif isinstance(node, For | While):
-            yield from _assigned(node.body)
+            yield from assignments(node.body)
         elif isinstance(node, When):
-            yield from _assigned([*node.body, *node.otherwise])
+            yield from assignments([*node.body, *node.otherwise])

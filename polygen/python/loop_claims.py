@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import islpy as isl
@@ -24,10 +25,11 @@ import islpy as isl
 from polygen.analysis.dataflow.carried_conditions import ConditionalDependence, carried_conditions
 from polygen.analysis.dataflow.dependences import Dependence
 from polygen.analysis.integers.isl_affine import to_val
+from polygen.analysis.pairs.independence import contradiction
 from polygen.errors import ClaimContradicted, PragmaRefused, in_users_words
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.atomicity import Atomicity, update_of
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.python.nodes import For, Node, When, While
 from polygen.python.pragmas.pragma_data import LoopPragma, Pragma
@@ -35,8 +37,6 @@ from polygen.source import SourceLocation, together
 from polygen.transforms.kernels.assume_independent import assume_independent
 from polygen.transforms.reductions.accumulation_forms import accumulation
 from polygen.transforms.reductions.collect_reduction import is_accumulation
-
-Position = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -85,43 +85,24 @@ class Claims:
 
 def loop_claims(
     body: Sequence[Node],
-    pragmas: Mapping[Position, Sequence[Pragma]],
-    heads: Mapping[Position, str],
+    about: Callable[[ast.stmt], Sequence[Pragma]],
 ) -> Iterator[LoopClaim]:
     """Yield what is claimed of the loops among statements.
 
     Parameters:
         body: the statements.
-        pragmas: those of the function, by the place of what each is about.
-        heads: what the loops of the function run over, by place (`loop_heads`): loops of helpers
-            may have the same place, in another file.
+        about: returns the pragmas about a statement.
     """
     for node in body:
         if isinstance(node, For) and node.is_written and node.node is not None:
             statement = cast("ast.stmt", node.node)
-            place = statement.lineno, statement.col_offset
-            is_own = heads.get(place) == _head(statement)
-            for pragma in pragmas.get(place, ()):
-                if isinstance(pragma, LoopPragma) and is_own:
+            for pragma in about(statement):
+                if isinstance(pragma, LoopPragma):
                     yield LoopClaim(node.iname, pragma, _shown(pragma))
         if isinstance(node, For | While):
-            yield from loop_claims(node.body, pragmas, heads)
+            yield from loop_claims(node.body, about)
         elif isinstance(node, When):
-            yield from loop_claims([*node.body, *node.otherwise], pragmas, heads)
-
-
-def loop_heads(tree: ast.AST) -> dict[Position, str]:
-    """Return what the loops in a definition run over, as text, by place."""
-    return {
-        (node.lineno, node.col_offset): _head(node)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.For)
-    }
-
-
-def _head(node: ast.stmt) -> str:
-    parts = (node.target, node.iter) if isinstance(node, ast.For) else ()
-    return " in ".join(map(ast.unparse, parts))
+            yield from loop_claims([*node.body, *node.otherwise], about)
 
 
 def _shown(pragma: LoopPragma) -> str:
@@ -184,6 +165,9 @@ class _Claimed:
         if not (pragma.parallel or pragma.simd):
             self._say("its iterations come one after the other")
             return
+        if not pragma.parallel and self._prints():
+            self._say("its iterations come one after the other: they print")
+            return
         carried = carried_conditions(self._kernel)[iname].carried
         left = [c for c in carried if not self._is_allowed(c.dependence)]
         sure = [c for c in left if c.dependence.certain]
@@ -193,6 +177,12 @@ class _Claimed:
             self._claims.refusals.append((one.when.predicate, _later(self._refused, one)))
         self._say(self._verdict(left, sure))
 
+    def _prints(self) -> bool:
+        """Tell whether the loop has verbatim C, which is what prints in order."""
+        numbers = self._kernel.numbers_of_loops[self._claim.iname]
+        insns = [self._kernel.instructions[number] for number in numbers]
+        return any(isinstance(insn, CInstruction) and insn.atomicity is None for insn in insns)
+
     def _is_allowed(self, d: Dependence) -> bool:
         """Tell whether a dependence is no reason to refuse: a reduction, say."""
         pragma = self._claim.pragma
@@ -200,10 +190,27 @@ class _Claimed:
             return True
         if {d.source, d.sink} <= self._updates and self._same_update(d):
             return True
+        if d.array in self._sums_of_several:
+            return True
         if pragma.simd and not pragma.parallel and d.kind == "anti":
             return True  # all lanes read before any writes
         # A scalar that an iteration writes before it reads it has a copy for each of them.
         return d.kind != "flow" and self._is_scalar(d.array) and not self._passes_on(d.array)
+
+    @cached_property
+    def _sums_of_several(self) -> frozenset[str]:
+        """Scalars that several updates of the loop add to, and that nothing else in it touches."""
+        updates: dict[str, set[str]] = {}
+        for number in self._kernel.numbers_of_loops.get(self._claim.iname, ()):
+            insn = self._kernel.instructions[number]
+            names = {*insn.written_names, *insn.read_names}
+            is_sum = is_accumulation(self._kernel, insn.id, self._claim.iname)
+            update = accumulation(insn) if is_sum and isinstance(insn, Assignment) else None
+            for name in names:
+                is_target = update is not None and name in insn.written_names
+                operation = update.operation if update is not None and is_target else ""
+                updates.setdefault(name, set()).add(operation)
+        return frozenset([n for n, kinds in updates.items() if len(kinds) == 1 and "" not in kinds])
 
     def _is_scalar(self, name: str) -> bool:
         variable = self._kernel.variables[name]
@@ -267,10 +274,18 @@ class _Claimed:
             conditions = " or ".join(dict.fromkeys(str(c.when) for c in sure))
             parts.append(f"proved, unless {conditions}")
         if unsure:
-            arrays = " and ".join(dict.fromkeys(f"'{c.dependence.array}'" for c in unsure))
-            parts.append(f"believed: data decides which elements of {arrays} are touched")
-            self._believe(unsure)
+            parts.append(f"believed: data decides {self._what_is_open(unsure)}")
+            if self._believe(unsure):
+                parts.append("a condition alone decides it: iterations stay in order")
         return self._called("; ".join(parts or ["proved"]))
+
+    def _what_is_open(self, unsure: Sequence[ConditionalDependence]) -> str:
+        names = list(dict.fromkeys(c.dependence.array for c in unsure))
+        arrays = " and ".join(f"'{name}'" for name in names if not self._is_scalar(name))
+        scalars = " and ".join(f"'{name}'" for name in names if self._is_scalar(name))
+        parts = [f"which elements of {arrays} are touched"] if arrays else []
+        parts += [f"whether an iteration reads {scalars} of another"] if scalars else []
+        return ", and ".join(parts)
 
     def _is_update(self, d: Dependence) -> bool:
         """Make an update of elements that data chooses atomic: then it is right in any case."""
@@ -282,18 +297,36 @@ class _Claimed:
         self._updates.add(d.source)
         return True
 
-    def _believe(self, unsure: Sequence[ConditionalDependence]) -> None:
-        """Let the kernel claim what is believed, where it can say just that."""
-        iname = self._claim.iname
+    def _believe(self, unsure: Sequence[ConditionalDependence]) -> bool:
+        """Let the kernel claim what is believed, where it can say just that.
+
+        Returns:
+            Whether something is not: subscripts say which elements are touched, and data only
+            whether they are.
+        """
+        iname, in_order = self._claim.iname, False
         for d in [c.dependence for c in unsure]:
             insn = self._kernel.instruction(d.source)
-            if d.source == d.sink and insn.within_inames == frozenset((iname,)):
+            if not self._data_chooses(d):
+                in_order = True
+            elif d.source == d.sink and insn.within_inames == frozenset((iname,)):
                 try:
                     self._claims.kernel = assume_independent(
                         self._claims.kernel, d.source, d.source
                     )
                 except ClaimContradicted:
                     continue
+        return in_order
+
+    def _data_chooses(self, d: Dependence) -> bool:
+        """Tell whether subscripts leave a dependence open, and not conditions alone."""
+        ends = {d.source, d.sink}
+        bare = [
+            insn.copy(predicates=()) if insn.id in ends else insn
+            for insn in self._kernel.instructions
+        ]
+        kernel = self._kernel.copy(instructions=tuple(bare))
+        return contradiction(kernel.expanded, d.source, d.sink) is None
 
     def _say(self, what: str) -> None:
         line = self._claim.pragma.where.line

@@ -7,13 +7,15 @@ All names are those of the kernel, and each statement has its place in the user'
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygen.ir.expression import Expression
 from polygen.python.affine import Affine
+from polygen.python.print_formats import Shown
 
 _Bounds: TypeAlias = tuple[Affine, Affine]
 _IndexGuard: TypeAlias = tuple[str, Affine]
@@ -96,15 +98,85 @@ class Fault:
     node: ast.AST | None
 
 
+@dataclass
+class Fetch:
+    """``old, target = target, value``: an update that returns the old value.
+
+    Attributes:
+        old: the scalar that gets it.
+        target: the element.
+        value: its new value, in terms of the element.
+        is_atomic: whether it is in a loop that is claimed parallel, and may come in any order.
+    """
+
+    old: str
+    target: Expression
+    value: Expression
+    node: ast.AST | None
+    is_atomic: bool = False
+
+
+@dataclass
+class InOrder:
+    """Comes behind all updates of arrays before it, and before those behind it.
+
+    Attributes:
+        names: the arrays.
+        scalar: a variable that nobody reads.
+    """
+
+    names: tuple[str, ...]
+    scalar: str
+    node: ast.AST | None
+
+
+@dataclass
+class Print:
+    """Prints a line, or a part of one.
+
+    Attributes:
+        parts: texts, and scalars with how they are shown, and their types; none for a point in the
+            order at which nothing is printed.
+        is_free: whether it is in a loop that is claimed parallel; else the order is Python's.
+        line: the scalar that keeps the order within an iteration of that; nothing for none.
+    """
+
+    parts: tuple[str | tuple[Shown, str, np.dtype], ...]
+    node: ast.AST | None
+    is_free: bool = False
+    line: str = ""
+
+
+def empty_text(function: Callable[[tuple[()]], object]) -> str:
+    """Return what this version of Python says of ``max(())`` or ``min(())``."""
+    try:
+        function(())
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(function)
+
+
 # What Python raises, by the place in the array of faults.
 FAULTS: tuple[tuple[type[Exception], str], ...] = (
     (ZeroDivisionError, "division by zero"),
+    (ValueError, empty_text(max)),  # which reads no element: before those outside
+    (ValueError, empty_text(min)),
     (IndexError, "a subscript is out of bounds"),
     (ValueError, "math domain error"),
     (OverflowError, "math range error"),
+    (ValueError, "the range of bins is not finite"),
+    (ValueError, "arrays of two shapes are assigned"),
+    (ValueError, "range() arg 3 must not be zero"),
+    (ValueError, "zero-size array to reduction operation maximum which has no identity"),
+    (ValueError, "zero-size array to reduction operation minimum which has no identity"),
+    (OverflowError, "an integer of Python's needs more than 64 bits"),
+    (ValueError, "negative shift count"),
+    (ValueError, "slice step cannot be zero"),
+    (ValueError, "operands could not be broadcast together"),
+    (OverflowError, "a Python integer is out of bounds for the type of an array"),
 )
 
-Node: TypeAlias = Assign | For | While | When | Break | Fault
+Node: TypeAlias = Assign | For | While | When | Break | Fault | Fetch | InOrder | Print
 
 
 @dataclass(eq=False)
@@ -122,6 +194,7 @@ class Storage:
         is_written: whether the kernel writes it.
         is_contiguous: whether an input's elements follow each other in memory, as C has them.
         layout_matters: whether that has to be so in all calls of this variant.
+        table: the elements of a temporary that is a table of constants.
     """
 
     name: str
@@ -133,14 +206,22 @@ class Storage:
     is_written: bool = False
     is_contiguous: bool = True
     layout_matters: bool = False
+    table: np.ndarray[Any, Any] | None = None
 
 
 @dataclass
 class Scalar:
-    """A temporary without axes."""
+    """A temporary without axes.
+
+    Attributes:
+        name: its name in the kernel.
+        dtype: its type.
+        is_own: whether each work item has its own: it is read where it is written.
+    """
 
     name: str
     dtype: np.dtype
+    is_own: bool = False
 
 
 @dataclass
@@ -156,8 +237,10 @@ class Nodes:
         guards: forms that are at least 0.
         ends: integers that ends of loops may be, with what sizes and loops around make of them.
         fault: the array that counts faults; None if there can be none.
+        printed: the array by which what prints is in order; None if nothing does.
         index_guards: arrays of subscripts that the call looks at: each value is from minus the
             form to below the form.
+        has_matrix_products: whether there are products that NumPy leaves to BLAS.
     """
 
     body: list[Node] = field(default_factory=list[Node])
@@ -168,4 +251,6 @@ class Nodes:
     guards: list[Affine] = field(default_factory=list[Affine])
     ends: dict[str, Expression] = field(default_factory=dict[str, Expression])
     fault: str | None = None
+    printed: str | None = None
     index_guards: dict[_IndexGuard, None] = field(default_factory=dict[_IndexGuard, None])
+    has_matrix_products: bool = False

@@ -71,10 +71,46 @@ def types_of(rule: Rule, operands: Sequence[Any]) -> tuple[tuple[np.dtype, ...],
         shown = ", ".join([str(one.dtype) for one in operands])
         raise Refused(f"NumPy has no '{rule.name}' of {shown}") from None
     given, result = tuple(found[: len(operands)]), found[len(operands)]
+    if rule.ufunc in _COMPARING and any(
+        one.weak and not _is_in_range(one, target)
+        for one, target in zip(operands, given, strict=True)
+    ):
+        given = (INT64, INT64)
     for dtype in (*given, result):
         if dtype.kind not in "biufc" or dtype.itemsize > 16 or dtype.char == "g":
             raise Refused(f"'{rule.name}' has the type {dtype} in NumPy, which kernels do not have")
     return given, result
+
+
+_COMPARING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+
+
+def _is_in_range(one: Any, target: np.dtype) -> bool:
+    """Tell whether a number of Python's is compared in a type: NumPy compares what it is."""
+    if one.dtype != INT64 or target.kind not in "iu" or target in (INT64, np.dtype("uint64")):
+        return True
+    if not (isinstance(one, Number) and one.is_constant):
+        return False
+    info = np.iinfo(target)
+    return info.min <= int(one.value) <= info.max
+
+
+def out_of_range(one: Any, target: np.dtype) -> Expression | None:
+    """Return where an integer of Python's is none of a type; None if it always is, or is known.
+
+    Parameters:
+        one: a value.
+        target: the type that it is converted to.
+    """
+    if not isinstance(one, Number) or one.is_constant or not one.weak or one.dtype != INT64:
+        return None
+    if target.kind not in "iu" or target == INT64:
+        return None
+    info, tree = np.iinfo(target), one.element()
+    below = ex.Comparison(tree, "<", literal(int(info.min), INT64))
+    if target.itemsize == 8:
+        return below
+    return ex.LogicalOr((below, ex.Comparison(tree, ">", literal(int(info.max), INT64))))
 
 
 def operand_tree(one: Any, tree: Expression, target: np.dtype) -> Expression:

@@ -26,6 +26,10 @@ class Refused(Exception):
         self.source: Any = None
 
 
+class ShapeRefused(Refused):
+    """Shapes vary by iteration: with a loop's iterations written out, each might have its own."""
+
+
 # What a construct is called, and what would work instead.
 CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("'try' needs Python's exceptions", "check with 'if' before"),

@@ -11,23 +11,40 @@ iterations is not for a million: a call with sizes of another magnitude has a sc
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from polygen.errors import EndlessLoop, ProofLimit
+from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.errors import EndlessLoop, ProofLimit, UnknownName
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
+from polygen.python.repeated_sizes import with_repeated_sizes
 from polygen.schedules.variants import Variant, Variants, variants
+from polygen.transforms.kernels.assume import assume
 
 Schedule = Callable[[Kernel, Mapping[str, int]], Kernel]
 Runner = Callable[[Kernel], Callable[[dict[str, Any]], object]]
 _Magnitudes: TypeAlias = tuple[int, ...]
 
-_BOUNDS = 64, 1 << 12, 1 << 18  # between sizes of two magnitudes
+# Between sizes of two magnitudes.  Schedules know that a size is not negative, if that of their
+# call is none; of 128 on, products are packed.
+_BOUNDS = (0, 64, 128, 1 << 12, 1 << 18)
 _MOST = 8  # schedules of a variant: further calls have the one for the sizes that are most alike
+
+
+def magnitudes_of(kernel: Kernel, sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the magnitudes of the sizes of loops: calls that agree in them have one schedule.
+
+    Parameters:
+        kernel: the kernel.
+        sizes: the integers of a call.
+    """
+    looped = NO_NAMES.union(*(domain.parameters for domain in kernel.domains))
+    return {name: bisect(_BOUNDS, sizes[name]) for name in sorted(looped.intersection(sizes))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +85,8 @@ class RegionKernels:
     ) -> None:
         self.plain = plain
         self._schedule, self._runner = schedule, runner
-        looped = NO_NAMES.union(*(domain.parameters for domain in plain.domains))
         self._integers = tuple(name for name in plain.parameters if name in sizes)
-        self._sizes = () if schedule is None else tuple(sorted(looped.intersection(sizes)))
+        self._sizes = () if schedule is None else tuple(magnitudes_of(plain, sizes))
         self._made: dict[int, dict[_Magnitudes, Scheduled]] = {}  # by variants' ids
         self.variants = None if schedule is None else _variants(plain)
         first = self._of(sizes)
@@ -83,6 +99,14 @@ class RegionKernels:
         wanted = [None] if self.variants is None else list(self.variants)
         return [one for v in wanted for one in dict.fromkeys(self._made.get(id(v), {}).values())]
 
+    def of(self, values: Mapping[str, Any]) -> Kernel:
+        """Return the kernel of a call, as it is run.
+
+        Parameters:
+            values: its arguments, or the integers among these.
+        """
+        return self._of(values).kernel
+
     def _run(self, arguments: dict[str, Any]) -> object:
         return self._of(arguments).run(arguments)
 
@@ -92,7 +116,9 @@ class RegionKernels:
         made = self._made.setdefault(id(variant), {})
         magnitudes = tuple([bisect(_BOUNDS, values[name]) for name in self._sizes])
         if magnitudes not in made:
-            nearest = min(made, key=lambda other: _distance(other, magnitudes), default=None)
+            signs = tuple(map(bool, magnitudes))
+            alike = [other for other in made if tuple(map(bool, other)) == signs]
+            nearest = min(alike, key=lambda other: _distance(other, magnitudes), default=None)
             if nearest is not None and len(set(made.values())) >= _MOST:
                 made[magnitudes] = made[nearest]
             else:
@@ -102,9 +128,24 @@ class RegionKernels:
     def _scheduled(self, variant: Variant | None, values: Mapping[str, Any]) -> Scheduled:
         kernel = self.plain if variant is None else variant.kernel
         if self._schedule is not None:
+            kernel = _never_negative(kernel, [n for n in self._sizes if values[n] >= 0])
             kernel = self._schedule(kernel, {name: values[name] for name in self._integers})
         sizes = {name: values[name] for name in self._sizes}
-        return Scheduled(variant, sizes, kernel, self._runner(kernel))
+        run = self._runner(kernel)
+        if self._schedule is not None:
+            run = with_repeated_sizes(kernel, run, self._runner, sizes)
+        return Scheduled(variant, sizes, kernel, run)
+
+
+def _never_negative(kernel: Kernel, sizes: Sequence[str]) -> Kernel:
+    """Return the kernel of calls for which sizes of loops are at least 0."""
+    known = known_parameters(kernel)
+    new: list[str] = []
+    for name in sizes:
+        condition = condition_set(ex.Comparison(ex.Variable(name), ">=", 0))
+        if condition is not None and not known.is_subset(condition):
+            new.append(f"{name} >= 0")
+    return assume(kernel, " and ".join(new)) if new else kernel
 
 
 def _distance(one: _Magnitudes, other: _Magnitudes) -> int:
@@ -118,6 +159,8 @@ def _variants(kernel: Kernel) -> Variants | None:
     try:
         found = variants(kernel)
     except (ProofLimit, EndlessLoop):  # no size says where a loop that a condition ends does
+        return None
+    except UnknownName:  # sizes for which such a loop never runs leave its end without a use
         return None
     return found if len(found) > 1 else None
 

@@ -105,6 +105,10 @@ class SizeFacts:
         self._add_guard((difference if value > 0 else difference.times(-1)).minus(1))
         return False
 
+    def know(self, form: Affine) -> None:
+        """Let a form be at least 0 from here on: the definition of a symbol in it says so."""
+        self.given.insert(0, form)  # `assuming` takes its own from the end
+
     @contextmanager
     def assuming(self, forms: list[Affine]) -> Generator[None]:
         """Let forms be at least 0 while a block is traced."""

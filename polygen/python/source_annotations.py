@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from polygen.python.annotations import UPDATES, loop_range, prange
 from polygen.python.function_source import FunctionSource
 from polygen.python.pragmas.pragma_data import AtomicPragma, LoopPragma, Pragma
 from polygen.python.pragmas.pragma_places import Position, comments_of, pragmas_of
+from polygen.python.statement_origins import origin_of
 from polygen.source import SourceLocation
 
 
@@ -33,9 +34,44 @@ def annotations_of(source: FunctionSource) -> Mapping[Position, tuple[Pragma, ..
         place: list(pragmas)
         for place, pragmas in pragmas_of(source.tree, comments, source.file, source.indent).items()
     }
+    for place, pragmas in source.stated.items():
+        found.setdefault(place, []).extend(pragmas)
     for statement, pragma in _said_by_calls(source):
         found.setdefault((statement.lineno, statement.col_offset), []).append(pragma)
     return {place: tuple(pragmas) for place, pragmas in found.items()}
+
+
+class Annotations:
+    """The annotations of a function, and of the helpers that are inlined into it.
+
+    Parameters:
+        source: the function.
+
+    Raises:
+        MalformedPragma, MisplacedPragma: as `annotations_of` does.
+    """
+
+    def __init__(self, source: FunctionSource) -> None:
+        self._own = source
+        self._known = {id(source): (source, annotations_of(source))}
+
+    def of(self, source: FunctionSource) -> Mapping[Position, tuple[Pragma, ...]]:
+        """Return what is said in the function, or in a helper, by place."""
+        if id(source) not in self._known:
+            self._known[id(source)] = source, annotations_of(source)
+        return self._known[id(source)][1]
+
+    def about(self, statement: ast.stmt) -> tuple[Pragma, ...]:
+        """Return what is said about a statement of the function, or of a helper."""
+        source = origin_of(statement, self._own)
+        return self.of(source).get((statement.lineno, statement.col_offset), ())
+
+    def atomic_places(self, helpers: Iterable[FunctionSource]) -> Iterator[tuple[str, int, int]]:
+        """Yield the files, lines and columns of updates that are said to be atomic."""
+        for source in (self._own, *helpers):
+            for (line, column), pragmas in self.of(source).items():
+                if any(isinstance(pragma, AtomicPragma) for pragma in pragmas):
+                    yield source.file, line, column + source.indent
 
 
 def _line_in_text(source: FunctionSource) -> int:

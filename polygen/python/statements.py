@@ -10,12 +10,15 @@ from typing import Any, ClassVar
 from polygen.ir import expression as ex
 from polygen.python.affine import Affine, number
 from polygen.python.assignments import Assignments, Retrace
+from polygen.python.calls import Items
 from polygen.python.kept_conditions import needs_no_variable
 from polygen.python.liveness import liveness, rebound, stores, stores_of_target
 from polygen.python.nodes import Assign, Break, Node, When, While
 from polygen.python.operators import operand_tree
-from polygen.python.refused import Refused, refused_construct
+from polygen.python.refused import Refused, ShapeRefused, refused_construct
+from polygen.python.rotations import order_of, rotation
 from polygen.python.values import (
+    INT64,
     ArrayCell,
     Cell,
     Constant,
@@ -26,8 +29,9 @@ from polygen.python.values import (
     Unbound,
     Value,
     View,
-    affine_number,
 )
+
+_MOST_WRITTEN_OUT = 16  # iterations of a loop whose arrays have other shapes in each
 
 
 class Returned(Exception):
@@ -53,6 +57,7 @@ class Statements(Assignments):
             Refused: if kernels have no such thing.
         """
         outer, self.node = self.node, node
+        around, self.statement_node = self.statement_node, node
         try:
             rule = self._of_statements.get(type(node))
             if rule is None:
@@ -62,10 +67,13 @@ class Statements(Assignments):
             error.node = error.node or node
             raise
         finally:
-            self.node = outer
+            self.node, self.statement_node = outer, around
 
     def _break(self, node: ast.Break) -> None:
         self.emit(Break(node))
+
+    def _define(self, node: ast.FunctionDef) -> None:
+        self.names[node.name] = self.nested_function(node)
 
     def _pass(self, node: ast.Pass) -> None:
         """Do nothing."""
@@ -145,6 +153,85 @@ class Statements(Assignments):
         if isinstance(items, Several):
             self._unrolled(node, items)
             return
+        lower, upper, step, _ = items
+        if ("unrolled", node, self.frame) in self.types:
+            self._written_out(node, items)
+            return
+        moved = self._rotated_arrays(node, _count(lower, upper, step))
+        if moved:
+            self._rotating_loop(node, items, moved)
+            return
+        try:
+            self._one_loop(node, items)
+        except ShapeRefused:
+            if not self._is_short(_count(lower, upper, step)) or _has_break(node.body):
+                raise
+            self.types["unrolled", node, self.frame] = (INT64, False)
+            raise Retrace from None
+
+    def _rotated_arrays(self, node: ast.For, count: Affine) -> dict[str, str]:
+        """Return which names of arrays change places in each iteration."""
+        seen = self.live.after[node] | self.live.carried[node]
+        moved = rotation(node.body, seen)
+        views = [self.names.get(name) for name in moved]
+        are_views = all(isinstance(one, View) and one.recipe is not None for one in views)
+        is_size = all(symbol in self.facts.values for symbol in count.symbols())
+        if not moved or not are_views or not is_size or _has_break(node.body):
+            return {}
+        return moved if order_of(moved) is not None else {}
+
+    def _rotating_loop(self, node: ast.For, items: Items, moved: dict[str, str]) -> None:
+        """Interpret as many iterations as names need to be what they were, as one; then the rest.
+
+        How many are left is the same in all calls of this variant.
+        """
+        lower, upper, step, element = items
+        order = order_of(moved)
+        assert order is not None
+        count = _count(lower, upper, step)
+        if self.facts.holds(count) is False:
+            count = number(0)
+        turns = count.floor(order)
+        assigned = (stores(node.body) | stores_of_target(node.target)) - set(moved)
+        live = (self.live.after[node] | self.live.carried[node]) - set(moved)
+        self._make_cells(node, assigned & live, node.body)
+        before = dict(self.names)
+        self.depth += 1
+        with self.loop("turn", number(0), turns, is_written=True) as turn:
+            for at in range(order):
+                place = turn.times(order).plus(at)
+                self._give(node.target, element(lower.plus(place.times(step))))
+                self.block(node.body)
+        self.depth -= 1
+        self._after_block(assigned, before, runs=False)
+        last = element(lower.plus(count.minus(1).times(step)))
+        runs = self.facts.holds(count.minus(1)) is True
+        self._final_values(node, stores_of_target(node.target), last, runs=runs)
+        rest = count.minus(turns.times(order))
+        left = next(k for k in range(order) if self.facts.equal(rest, number(k)))
+        for at in range(left):
+            place = turns.times(order).plus(at)
+            self._give(node.target, element(lower.plus(place.times(step))))
+            self.block(node.body)
+
+    def _is_short(self, count: Affine) -> bool:
+        """Tell whether a loop has few iterations in all calls of this variant."""
+        known = self.facts.values
+        is_size = all(symbol in known for symbol in count.symbols())
+        return is_size and 0 < count.evaluate(known) <= _MOST_WRITTEN_OUT
+
+    def _written_out(self, node: ast.For, items: Items) -> None:
+        """Interpret the iterations of a loop one after the other, as statements of their own."""
+        lower, upper, step, element = items
+        count = _count(lower, upper, step)
+        times = count.evaluate(self.facts.values)
+        if not self.facts.equal(count, number(times)):
+            raise Refused("a loop whose iterations have arrays of several shapes")
+        for at in range(times):
+            self._give(node.target, element(lower.plus(at * step)))
+            self.block(node.body)
+
+    def _one_loop(self, node: ast.For, items: Items) -> None:
         lower, upper, step, element = items
         assigned = stores(node.body) | stores_of_target(node.target)
         live = self.live.after[node] | self.live.carried[node]
@@ -172,7 +259,8 @@ class Statements(Assignments):
         left = {n for n in assigned & self.live.after[node] if not _was_variable(before.get(n))}
         runs = bool(left) and self.facts.holds(count.minus(1)) is True
         self._after_block(assigned - targets, before, runs=runs)
-        self._final_values(node, targets - carried, lower, count, step, runs=runs)
+        last = element(lower.plus(count.minus(1).times(step)))
+        self._final_values(node, targets - carried, last, runs=runs)
 
     def never_runs(self, count: Affine) -> bool:
         """Tell whether a loop has no iterations in all calls of this variant."""
@@ -187,16 +275,7 @@ class Statements(Assignments):
             if name not in self.names:
                 self.names[name] = Unbound("the loop that assigns it has no iterations")
 
-    def _final_values(
-        self,
-        node: ast.For,
-        targets: set[str],
-        lower: Affine,
-        count: Affine,
-        step: int,
-        *,
-        runs: bool,
-    ) -> None:
+    def _final_values(self, node: ast.For, targets: set[str], last: Value, *, runs: bool) -> None:
         """Let the target of a loop have the value of the last iteration."""
         for name in targets:
             self.names[name] = Unbound("it is the target of a loop")
@@ -204,8 +283,7 @@ class Statements(Assignments):
         if is_range and runs and not _has_break(node.body):
             assert isinstance(node.target, ast.Name)
             if node.target.id in targets and node.target.id not in stores(node.body):
-                last = lower.plus(count.minus(1).times(step))
-                self.names[node.target.id] = affine_number(last)
+                self.names[node.target.id] = last
 
     def _unrolled(self, node: ast.For, items: Several) -> None:
         if _has_break(node.body) or len(items.parts) > 16:
@@ -327,6 +405,7 @@ class Statements(Assignments):
         ast.Break: _break,
         ast.Return: _return,
         ast.Pass: _pass,
+        ast.FunctionDef: _define,
     }
 
 

@@ -12,6 +12,7 @@ from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.python.affine import Affine, number
 from polygen.python.refused import Refused
+from polygen.python.strided_ranges import count_either_way, place_of, strided_count
 from polygen.python.trace import Trace
 from polygen.python.values import (
     BOOL,
@@ -22,6 +23,7 @@ from polygen.python.values import (
     Lazy,
     Masked,
     Number,
+    Strip,
     View,
     index_sum,
     index_times,
@@ -37,22 +39,8 @@ class Slice:
     step: Any
 
 
-@dataclass(frozen=True)
-class Strip:
-    """The subscripts ``first, first + 1, ...``: `count` of them, as `polygen.vidx` gives.
-
-    Attributes:
-        first: the first one.
-        count: how many there are.
-        end: what all are below.
-    """
-
-    first: Affine
-    count: Affine
-    end: Affine
-
-
 ELLIPSIS = Constant(...)
+_NO_RECIPE = "data decides"
 NEW_AXIS = Constant(None)
 
 
@@ -65,7 +53,7 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
     if len(keys) == 1 and _is_mask(keys[0]):
         return _masked(trace, array, keys[0])
     parts = _complete(array, keys)
-    if any(isinstance(part, Lazy | View) for part in parts):
+    if any(isinstance(part, Lazy | View) and not isinstance(part, Strip) for part in parts):
         return _gathered(trace, array, parts)
     has_strip = _check_strips(parts)
     axes = [_axis(trace, part, extent) for part, extent in _with_extents(array, parts)]
@@ -83,7 +71,8 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
     if isinstance(array, View):
         inner = array.place
         added = tuple([axis.recipe for axis in axes])
-        recipe = None if array.recipe is None else (*array.recipe, added)
+        is_known = array.recipe is not None and _NO_RECIPE not in added
+        recipe = (*array.recipe, added) if is_known and array.recipe is not None else None
         view = View(
             array.base,
             shape,
@@ -93,8 +82,20 @@ def subscripted(trace: Trace, array: Arrayed, keys: tuple[Any, ...]) -> Any:
             part=array.part,
         )
         return view if shape else element_number(view)
-    lazy = Lazy(array.dtype, shape, lambda index: array.element(place(index)), array.is_costly)
+    lazy = Lazy(
+        array.dtype,
+        shape,
+        lambda index: array.element(place(index)),
+        array.is_costly,
+        form=_form_at(array.form, place),
+    )
     return lazy if shape else element_number(lazy)
+
+
+def _form_at(
+    form: Callable[[Indices], Affine | None] | None, place: Callable[[Indices], Indices]
+) -> Callable[[Indices], Affine | None] | None:
+    return None if form is None else lambda index: form(place(index))
 
 
 def element_number(value: Arrayed) -> Number:
@@ -117,12 +118,17 @@ def _is_mask(key: Any) -> bool:
 
 
 def _masked(trace: Trace, array: Arrayed, mask: Arrayed) -> Masked:
-    if len(mask.shape) != len(array.shape):
-        raise Refused("a mask has fewer axes than the array", "write the loop over the others")
-    for one, other in zip(mask.shape, array.shape, strict=True):
+    rows = len(array.shape) - len(mask.shape)
+    if rows < 0:
+        raise Refused("a mask has more axes than the array")
+    for one, other in zip(mask.shape, array.shape, strict=False):
         if not trace.extents_agree(one, other):
             raise Refused("a mask has another shape than the array")
-    return Masked(array, mask)
+    if not rows:
+        return Masked(array, mask)
+    rank = len(mask.shape)
+    wide = Lazy(BOOL, array.shape, lambda index: mask.element(index[:rank]), mask.is_costly)
+    return Masked(array, wide, rows)
 
 
 def _complete(array: Arrayed, keys: tuple[Any, ...]) -> list[Any]:
@@ -184,8 +190,9 @@ def _strip(trace: Trace, part: Strip, extent: Affine) -> _Axis:
     is_inside = facts.is_never_negative(extent.minus(part.end))
     if not (facts.is_never_negative(part.first) and is_inside):
         raise Refused("what pg.vidx gives may be outside of the array", "pass bound=")
-    recipe = (part.first, part.first.plus(part.count), 1)
-    return _Axis(part.count, lambda index: index_sum(_given(index), part.first), recipe)
+    count = part.shape[0]
+    recipe = (part.first, part.first.plus(count), 1)
+    return _Axis(count, lambda index: index_sum(_given(index), part.first), recipe)
 
 
 # --- integers
@@ -254,6 +261,8 @@ def _wrapped(tree: Expression, dtype: np.dtype, extent: Affine) -> Expression:
 
 
 def _sliced(trace: Trace, part: Slice, extent: Affine) -> _Axis:
+    if _varies(part.step):
+        return _strided(trace, part, extent)
     step = _step(part.step)
     if step > 0:
         start = _clipped(trace, part.start, extent, number(0), number(0), extent)
@@ -270,6 +279,77 @@ def _sliced(trace: Trace, part: Slice, extent: Affine) -> _Axis:
     if start == number(0) and step == 1:
         return _Axis(count, _same, recipe)
     return _Axis(count, lambda index: index_sum(index_times(_given(index), step), start), recipe)
+
+
+def _varies(step: Any) -> bool:
+    return isinstance(step, Number) and not step.is_constant and step.dtype.kind in "iu"
+
+
+def _is_positive(trace: Trace, step: Affine) -> bool:
+    """Tell whether a step is positive: in all calls, or in all of this variant."""
+    if trace.facts.is_never_negative(step.minus(1)):
+        return True
+    is_size = all(symbol in trace.facts.values for symbol in step.symbols())
+    return is_size and trace.facts.holds(step.minus(1)) is True
+
+
+def _strided(trace: Trace, part: Slice, extent: Affine) -> _Axis:
+    """Return a slice whose step is known as the call runs, and positive."""
+    form = part.step.affine if part.step.cell is None else None
+    step = form if form is not None else trace.frozen(part.step).affine
+    assert step is not None
+    if _is_positive(trace, step.times(-1)):
+        return _strided_down(trace, part, extent, step)
+    if not _is_positive(trace, step):
+        return _strided_either_way(trace, part, extent, step)
+    start = _clipped(trace, part.start, extent, number(0), number(0), extent)
+    stop = _clipped(trace, part.stop, extent, extent, number(0), extent)
+    count = strided_count(trace, stop.minus(start), step)
+    recipe = (start, stop, step)
+    return _Axis(count, lambda index: place_of(_given(index), start, step), recipe)
+
+
+def _strided_down(trace: Trace, part: Slice, extent: Affine, step: Affine) -> _Axis:
+    last = extent.minus(1)
+    start = _clipped(trace, part.start, extent, last, number(-1), last)
+    stop = _clipped(trace, part.stop, extent, number(-1), number(-1), last)
+    count = strided_count(trace, start.minus(stop), step.times(-1))
+    recipe = (start, stop, step)
+    return _Axis(count, lambda index: place_of(_given(index), start, step), recipe)
+
+
+def _strided_either_way(trace: Trace, part: Slice, extent: Affine, step: Affine) -> _Axis:
+    """Return a slice whose step has a sign that the call finds out, as `slice.indices` has it."""
+    by = step.tree("int64")
+    trace.fault(ex.Comparison(by, "==", 0), ValueError, "slice step cannot be zero")
+    is_down = ex.Comparison(by, "<", 0)
+    last = extent.minus(1).tree("int64")
+    low: Expression = ex.If(is_down, -1, 0)
+    high = ex.If(is_down, last, extent.tree("int64"))
+    start = _end_either_way(trace, part.start, extent, (low, high), ex.If(is_down, last, 0))
+    stop = _end_either_way(
+        trace, part.stop, extent, (low, high), ex.If(is_down, -1, extent.tree("int64"))
+    )
+    count = count_either_way(trace, start, stop, step)
+    return _Axis(count, lambda index: place_of(_given(index), start, step), _NO_RECIPE)
+
+
+def _end_either_way(
+    trace: Trace,
+    bound: Any,
+    extent: Affine,
+    limits: tuple[Expression, Expression],
+    default: Expression,
+) -> Affine:
+    if bound is None:
+        return trace.integer(default, None, None, "end")
+    if not isinstance(bound, Number) or bound.dtype.kind not in "iu":
+        raise Refused("an end of a slice is no integer")
+    low, high = limits
+    tree = trace.frozen(bound).element()
+    from_end = ex.sum_of(tree, extent.tree("int64"))
+    place = ex.If(ex.Comparison(tree, "<", 0), from_end, tree)
+    return trace.integer(ex.Max((low, ex.Min((place, high)))), None, None, "end")
 
 
 def _given(index: Index | None) -> Index:
@@ -348,18 +428,29 @@ def _clipped_by_data(
 
 def _for_gather(
     trace: Trace, key: Number | Arrayed, extent: Affine | None
-) -> Callable[[Expression], Index]:
-    """Return what makes a place of an element of an array of subscripts, and check all of them."""
+) -> Callable[[Indices], Index]:
+    """Return the place for a subscript of an array of subscripts, and check all of them."""
     assert extent is not None
     if isinstance(key, Number):
         at = position(trace, key, extent)
-        return lambda _tree: at
+        return lambda _index: at
     names = tuple([Affine.of(f"?{axis}") for axis in range(len(key.shape))])
     if isinstance(key, View) and trace.checks_at_call(key.element(names), extent):
-        return lambda tree: _wrapped(tree, key.dtype, extent)
+        return lambda index: _wrapped(key.element(index), key.dtype, extent)
+    form = key.form if isinstance(key, Lazy) else None
     with trace.each(key.shape) as index:
+        if form is not None and _is_inside(trace, form(index), extent):
+            return lambda index: _given(form(index))
         trace.fault(_is_outside(key.element(index), key.dtype, extent), IndexError)
-    return lambda tree: _kept_inside(tree, key.dtype, extent)
+    return lambda index: _kept_inside(key.element(index), key.dtype, extent)
+
+
+def _is_inside(trace: Trace, form: Affine | None, extent: Affine) -> bool:
+    """Tell whether a subscript that sizes and loops tell is never negative, and inside."""
+    if form is None:
+        return False
+    facts = trace.facts
+    return facts.is_never_negative(form) and facts.is_never_negative(extent.minus(1).minus(form))
 
 
 def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
@@ -389,7 +480,7 @@ def _gathered(trace: Trace, array: Arrayed, parts: list[Any]) -> Arrayed:
         own = index[first : first + rank]
         found: list[Index] = [axes[at].place(index[at]) for at in range(first)]
         for at in chosen:
-            found.append(wrap[at](trace.element_of(pairs[at][0], rank, own)))
+            found.append(wrap[at](trace.index_of(pairs[at][0], own)))
         rest = index[first + rank :]
         found += [axes[chosen[-1] + 1 + k].place(i) for k, i in enumerate(rest)]
         return tuple(found)

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from polygen.errors import MisplacedPragma, PragmaRefused
+from polygen.python.liveness import stores
 from polygen.python.pragmas.pragma_data import Dimension, Pragma, TensorPragma
 from polygen.python.pragmas.pragma_places import Position
 
@@ -28,34 +30,83 @@ _REDUCES: Mapping[str, frozenset[str]] = {
 }
 
 
+@dataclass(frozen=True)
+class LengthLimit:
+    """The clause ``le(16)`` of a slice whose length the arguments of a call tell.
+
+    Attributes:
+        count: the length, as Python.
+        dimension: what is said of the slice.
+        most: how long it may be.
+    """
+
+    count: str
+    dimension: Dimension
+    most: int
+
+    def check(self, extent: int) -> None:
+        """Check the length in a call.
+
+        Raises:
+            PragmaRefused: if the slice is longer.
+        """
+        if extent > self.most:
+            raise PragmaRefused(
+                f"'{self.dimension.slice}' has {extent} elements in this call, and "
+                f"le({self.most}) says that there are fewer",
+                where=self.dimension.where,
+                remedy=f"write le({extent}), or leave it out",
+            )
+
+
+@dataclass
+class TensorClaims:
+    """The claims about the array statements of a block.
+
+    Attributes:
+        lines: what `explain` says of each.
+        limits: what is checked in each call.
+    """
+
+    lines: list[str] = field(default_factory=list[str])
+    limits: list[LengthLimit] = field(default_factory=list[LengthLimit])
+
+
 def tensor_claims(
     body: Sequence[ast.stmt],
     pragmas: Mapping[Position, Sequence[Pragma]],
     names: Mapping[str, Any],
-) -> Iterator[str]:
-    """Yield what becomes of the pragmas before array statements, a line each.
+) -> TensorClaims:
+    """Return what becomes of the pragmas before array statements.
 
     Parameters:
         body: statements of a function, with what is in them.
         pragmas: those of the function, by place.
-        names: what names are known to stand for, to see how long slices are.
+        names: what names stand for as the block begins, to see how long slices are.
 
     Raises:
         MisplacedPragma: if a statement does not have a slice.
         PragmaRefused: if a slice is reduced, or longer, otherwise than a pragma says.
     """
+    found = TensorClaims()
+    assigned = stores(list(body))
+    fixed = {name: value for name, value in names.items() if name not in assigned}
     for outer in body:
         for node in ast.walk(outer):
             if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
                 continue
             for pragma in pragmas.get((node.lineno, node.col_offset), ()):
                 if isinstance(pragma, TensorPragma):
-                    yield from _checked(pragma, node, names)
+                    _check(found, pragma, node, fixed)
+    return found
 
 
-def _checked(
-    pragma: TensorPragma, node: ast.Assign | ast.AugAssign | ast.AnnAssign, names: Mapping[str, Any]
-) -> Iterator[str]:
+def _check(
+    claims: TensorClaims,
+    pragma: TensorPragma,
+    node: ast.Assign | ast.AugAssign | ast.AnnAssign,
+    names: Mapping[str, Any],
+) -> None:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     assigned = {part for target in targets for part in _slices(target)}
     mentioned = assigned | set(_slices(node))
@@ -72,8 +123,14 @@ def _checked(
             _check_assigned(dimension, is_assigned=bounds in assigned)
         else:
             _check_reduced(dimension, node, bases, is_assigned=bounds in assigned)
-        line = f"line {pragma.where.line}: {dimension.slice}: "
-        yield line + (_length(dimension, names) or "proved")
+        limit = _limit(dimension, names)
+        said = "proved" if dimension.at_most is None else f"at most {dimension.at_most}: "
+        if limit is not None:
+            claims.limits.append(limit)
+            said += "checked in each call"
+        elif dimension.at_most is not None:
+            said += "believed"
+        claims.lines.append(f"line {pragma.where.line}: {dimension.slice}: {said}")
 
 
 def _listed(bounds: Sequence[tuple[str, str, str]]) -> str:
@@ -134,8 +191,8 @@ def _functions(node: ast.AST) -> Iterator[str]:
             yield "@"
 
 
-def _length(dimension: Dimension, names: Mapping[str, Any]) -> str | None:
-    """Return what is known of ``le(n)``; None if nothing is said.
+def _limit(dimension: Dimension, names: Mapping[str, Any]) -> LengthLimit | None:
+    """Return what a call is to check of ``le(n)``; None if it cannot, or nothing is said.
 
     Raises:
         PragmaRefused: if the slice is longer.
@@ -146,12 +203,9 @@ def _length(dimension: Dimension, names: Mapping[str, Any]) -> str | None:
     try:
         extent = eval(count, {"__builtins__": {}}, dict(names))  # noqa: S307  (the user's own text)
     except (NameError, TypeError, AttributeError, IndexError):
-        return f"at most {dimension.at_most}: believed"
-    if isinstance(extent, int) and extent > dimension.at_most:
-        raise PragmaRefused(
-            f"'{dimension.slice}' has {extent} elements in this call, and le({dimension.at_most}) "
-            "says that there are fewer",
-            where=dimension.where,
-            remedy=f"write le({extent}), or leave it out",
-        )
-    return f"at most {dimension.at_most}: so it is in the first call"
+        return None
+    if not isinstance(extent, int):
+        return None
+    limit = LengthLimit(count, dimension, dimension.at_most)
+    limit.check(extent)
+    return limit

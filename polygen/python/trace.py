@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,10 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.names import usable_name
 from polygen.python.affine import Affine, number
-from polygen.python.element_overlap_test import reads_other_elements
-from polygen.python.nodes import FAULTS, Assign, Fault, For, Node, Nodes, Scalar, Storage
+from polygen.python.element_overlap_test import reads_of_other_elements
+from polygen.python.nodes import FAULTS, Assign, Fault, Fetch, For, Node, Nodes, Scalar, Storage
 from polygen.python.operators import operand_tree
-from polygen.python.refused import Refused
+from polygen.python.refused import Refused, ShapeRefused
 from polygen.python.size_facts import SizeFacts
 from polygen.python.values import (
     Arrayed,
@@ -26,6 +28,7 @@ from polygen.python.values import (
     Lazy,
     Number,
     View,
+    index_tree,
     whole,
 )
 
@@ -36,7 +39,8 @@ class Trace:
     Attributes:
         nodes: what has been made.
         facts: sizes, ranges of loops, guards.
-        node: the node of the user's tree that is being traced.
+        node: the node of the user's tree that is being traced: a statement, or a call in it.
+        statement_node: the statement.
         asked: conditions under which the expression at hand is evaluated.
         depth: how many loops and branches are open.
     """
@@ -45,12 +49,14 @@ class Trace:
         self.nodes = Nodes()
         self.facts = SizeFacts()
         self.node: ast.AST | None = None
+        self.statement_node: ast.AST | None = None
         self._body: list[Node] = self.nodes.body
         self._taken: dict[str, str] = {}
         self._values_kept: list[dict[Expression, tuple[str, frozenset[str], int]]] = [{}]
         self._clock = 0
         self._written: dict[str, int] = {}
         self.asked: list[Expression] = []
+        self._stretched: set[Affine] = set()
         self.depth: int = 0
 
     # --- names
@@ -74,9 +80,18 @@ class Trace:
     def emit(self, node: Node) -> None:
         """Add a statement."""
         self._clock += 1
-        if isinstance(node, Assign):
+        if isinstance(node, Assign | Fetch):
             self._written[ex.name_of(node.target)] = self._clock
         self._body.append(node)
+
+    @property
+    def time(self) -> int:
+        """The number of statements so far."""
+        return self._clock
+
+    def written_since(self, time: int) -> list[str]:
+        """Return the names that statements have assigned to since there were so many."""
+        return [name for name, last in self._written.items() if last > time]
 
     @contextmanager
     def inside(self, body: list[Node]) -> Generator[None]:
@@ -176,8 +191,8 @@ class Trace:
 
     # --- what is an error in Python
 
-    def fault(self, condition: Expression, kind: type[Exception]) -> None:
-        """Let the call raise an error if a condition holds here."""
+    def fault(self, condition: Expression, kind: type[Exception], text: str | None = None) -> None:
+        """Let the call raise an error of a kind, and a text, if a condition holds here."""
         nodes = self.nodes
         if nodes.fault is None:
             made = self.storage(
@@ -185,7 +200,9 @@ class Trace:
                 is_written=True,
             )  # fmt: skip
             nodes.fault = made.name
-        place = next(at for at, (known, _) in enumerate(FAULTS) if known is kind)
+        place = next(
+            at for at, (known, said) in enumerate(FAULTS) if known is kind and text in (None, said)
+        )
         if self.asked:
             condition = ex.LogicalAnd((*self.asked, condition))
         self.emit(Fault(condition, place, self.node))
@@ -205,7 +222,7 @@ class Trace:
             return form
         found = self.facts.least(form.times(-1))
         if found is None:
-            raise Refused("data decides how large an array is", "allocate it before the loop")
+            raise ShapeRefused("data decides how large an array is", "allocate it before the loop")
         found = found.times(-1)
         if self.facts.holds(found):
             return found
@@ -215,7 +232,9 @@ class Trace:
         """Return a new array that the call allocates."""
         for extent in shape:
             if any(s not in self.facts.values for s in extent.symbols()):
-                raise Refused("data decides how large an array is", "allocate it before the loop")
+                raise ShapeRefused(
+                    "data decides how large an array is", "allocate it before the loop"
+                )
             if self.facts.holds(extent) is False:
                 raise Refused("an array has a negative extent")
         return whole(self.storage(like, dtype, shape, "made", zeros=zeros))
@@ -290,20 +309,60 @@ class Trace:
             return other
         if self.is_one(other):
             return one
-        raise Refused(
+        if self._is_of_data(one) or self._is_of_data(other):
+            return self._joined_by_call(one, other)
+        raise ShapeRefused(
             f"shapes do not go together: {_shown(one)} and {_shown(other)} elements",
             "make them of one shape",
         )
 
+    def _is_of_data(self, extent: Affine) -> bool:
+        return any(symbol not in self.facts.values for symbol in extent.symbols())
+
+    def _joined_by_call(self, one: Affine, other: Affine) -> Affine:
+        """Return the extent of two that data decides: the call finds out if they go together."""
+        left, right = one.tree("int64"), other.tree("int64")
+        is_one, is_other = ex.Comparison(left, "==", 1), ex.Comparison(right, "==", 1)
+        differs = ex.Comparison(left, "!=", right)
+        both = (differs, ex.LogicalNot(is_one), ex.LogicalNot(is_other))
+        self.fault(ex.LogicalAnd(both), ValueError, "operands could not be broadcast together")
+        self._stretched |= {one, other}
+        joined = ex.If(is_one, right, ex.If(is_other, left, ex.Min((left, right))))
+        high = max(
+            (form for form in map(self._most, (one, other)) if form is not None),
+            key=lambda form: form.evaluate(self.facts.values),
+            default=None,
+        )
+        if high is not None:
+            for form in filter(None, map(self._most, (one, other))):
+                self.facts.holds(high.minus(form))
+        return self.integer(joined, number(0), high, "extent")
+
+    def _most(self, extent: Affine) -> Affine | None:
+        found = self.facts.least(extent.times(-1))
+        return None if found is None else found.times(-1)
+
+    def _place_in(self, extent: Affine, place: Index) -> Index:
+        """Return the place along an axis of a value that is broadcast."""
+        if self.is_one(extent):
+            return number(0)
+        if extent in self._stretched:
+            is_one = ex.Comparison(extent.tree("int64"), "==", 1)
+            return ex.If(is_one, 0, index_tree(place))
+        return place
+
     def element_of(self, value: Number | Arrayed, rank: int, index: Indices) -> Expression:
         """Return an element of a value that is broadcast to more axes."""
         del rank
+        return value.element(self.index_of(value, index))
+
+    def index_of(self, value: Number | Arrayed, index: Indices) -> Indices:
+        """Return the subscripts in a value for those in what it is broadcast to."""
         own = index[len(index) - len(value.shape) :]
         places: list[Index] = [
-            number(0) if self.is_one(extent) else place
-            for extent, place in zip(value.shape, own, strict=True)
+            self._place_in(extent, place) for extent, place in zip(value.shape, own, strict=True)
         ]
-        return value.element(tuple(places))
+        return tuple(places)
 
     def shared(self, value: Number | Arrayed) -> Number | Arrayed:
         """Return a value whose elements are cheap to ask for several times."""
@@ -328,17 +387,36 @@ class Trace:
             if not self.is_one(shape[0]):
                 raise Refused("more axes are assigned than there are")
             shape = shape[1:]
-        for own, given in zip(target.shape[::-1], shape[::-1], strict=False):
-            if own != given and not self.is_one(given) and not self.extents_agree(own, given):
-                raise Refused(f"{_shown(given)} elements are assigned to {_shown(own)}")
+        target = self._as_large_as(target, shape)
         target.base.is_written = True
-        if self._needs_copy(target, value):
-            assert not isinstance(value, Number)
-            value = self.stored(value)
+        element = self._unaffected(target, value)
         with self.each(target.shape) as index:
-            tree = self._assigned_element(target, value, index)
-            tree = target.stored_value(tree, index)
+            tree = target.stored_value(element(index), index)
             self.emit(Assign(target.stored_element(index), tree, self.node))
+
+    def _as_large_as(self, target: View, shape: tuple[Affine, ...]) -> View:
+        """Return the target of elements of a shape, which have to be as many as there are.
+
+        Where data decides how many there are, the call finds out, and may raise an error.
+        """
+        extents = list(target.shape)
+        for axis, given in enumerate(shape, len(extents) - len(shape)):
+            own = extents[axis]
+            if own == given or self.is_one(given) or self.extents_agree(own, given):
+                continue
+            is_many = self.facts.is_never_negative(given.minus(2))
+            if not self._is_of_data(own):
+                raise Refused(f"{_shown(given)} elements are assigned to {_shown(own)}")
+            differs: Expression = ex.Comparison(own.tree(), "!=", given.tree())
+            least: Expression = ex.Min((own.tree(), given.tree()))  # nothing beyond is touched
+            if not is_many:
+                is_one = ex.Comparison(given.tree(), "==", 1)
+                differs = ex.LogicalAnd((differs, ex.LogicalNot(is_one)))
+                least = ex.If(is_one, own.tree(), least)
+                self._stretched.add(given)
+            self.fault(differs, ValueError, "arrays of two shapes are assigned")
+            extents[axis] = self.integer(least, number(0), own if not is_many else given, "extent")
+        return replace(target, shape=tuple(extents))
 
     def _assigned_element(
         self, target: View, value: Number | Arrayed, index: Indices
@@ -350,32 +428,69 @@ class Trace:
             raise Refused("a complex number is assigned to a real one")
         return operand_tree(value, tree, target.dtype)
 
-    def _needs_copy(self, target: View, value: Number | Arrayed) -> bool:
-        """Tell whether an iteration reads what another one of the same statement writes."""
+    def _unaffected(self, target: View, value: Number | Arrayed) -> Callable[[Indices], Expression]:
+        """Return what gives the elements to assign, whatever was assigned before.
+
+        Where an iteration reads what another one of the same statement writes, that is copied: all
+        elements of the value; or those that are read, if they have fewer axes.
+        """
         if isinstance(value, Number):
-            return False
-        names = [f"?{axis}" for axis in range(len(target.shape))]
-        index = tuple(
-            [
-                number(0) if extent == number(1) else Affine.of(name)
-                for name, extent in zip(names, target.shape, strict=True)
-            ]
-        )
+            return partial(self._assigned_element, target, value)
         # The loops of reductions that a look makes are none of the kernel's.
         kept = dict(self.nodes.reduced)
-        written = target.stored_element(index)
-        read = self._assigned_element(target, value, index)
-        ranges = {
-            name: (number(0), extent.minus(1))
-            for name, extent in zip(names, target.shape, strict=True)
-        }
-        if target.is_gather:  # several iterations may write one element
-            found = target.base.name in walk.free_variables(read)
-        else:
-            found = reads_other_elements(written, read, ranges, self.facts)
+        names = {f"?{axis}": extent for axis, extent in enumerate(target.shape)}
+        index = tuple([_place(name, extent) for name, extent in names.items()])
+        tree = self._assigned_element(target, value, index)
+        reads = self._affected(target, tree, names)
+        has_sums = self.nodes.reduced.keys() != kept.keys()
         for name in set(self.nodes.reduced) - set(kept):
             del self.nodes.reduced[name]
-        return found
+        if not reads:
+            return partial(self._assigned_element, target, value)
+        own = [_axes_of(read, names) for read in reads]
+        axes = sum(extent != number(1) for extent in target.shape)
+        if has_sums or target.is_gather or max(map(len, own)) >= axes:
+            return partial(self._assigned_element, target, self.stored(value))
+        copies = {read: self._copy(target, read, names) for read in reads}
+        tree = walk.rewrite(tree, lambda node: copies.get(node, node))
+        return lambda at: walk.substitute(
+            tree, {name: index_tree(place) for name, place in zip(names, at, strict=True)}
+        )
+
+    def _affected(
+        self, target: View, tree: Expression, names: Mapping[str, Affine]
+    ) -> list[Expression]:
+        """Return what is read in a value, and may be written before."""
+        index = tuple([_place(name, extent) for name, extent in names.items()])
+        if target.is_gather:  # several iterations may write one element
+            mentioned = target.base.name in walk.free_variables(tree)
+            return [ex.Variable(target.base.name)] if mentioned else []
+        ranges = {name: (number(0), extent.minus(1)) for name, extent in names.items()}
+        return reads_of_other_elements(target.stored_element(index), tree, ranges, self.facts)
+
+    def _copy(self, target: View, read: Expression, names: Mapping[str, Affine]) -> Expression:
+        """Copy what is read in iterations along some axes; return an element of the copy."""
+        axes = _axes_of(read, names)
+        if not axes:
+            scalar = ex.Variable(self.scalar("old", target.base.dtype))
+            self.emit(Assign(scalar, read, self.node))
+            return scalar
+        shape = [names[axis] for axis in axes]
+        view = whole(self.storage("old", target.base.dtype, shape, "temporary"))
+        with self.each(shape) as index:
+            places = dict(zip(axes, map(index_tree, index), strict=True))
+            element = view.stored_element(index)
+            self.emit(Assign(element, walk.substitute(read, places), self.node))
+        return view.stored_element(tuple([Affine.of(axis) for axis in axes]))
+
+
+def _place(name: str, extent: Affine) -> Affine:
+    return number(0) if extent == number(1) else Affine.of(name)
+
+
+def _axes_of(read: Expression, names: Mapping[str, Affine]) -> list[str]:
+    used = walk.free_variables(read)
+    return [name for name in names if name in used]
 
 
 def _shown(form: Affine) -> str:

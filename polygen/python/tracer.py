@@ -6,7 +6,8 @@ arguments -> names -> statements -> Traced
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -14,22 +15,30 @@ import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.python.affine import Affine, affine_text, number
+from polygen.python.array_libraries import HOLDERS, NUMPY, library_of
 from polygen.python.block_structure import structured
 from polygen.python.function_source import FunctionSource, read_function
 from polygen.python.liveness import liveness
+from polygen.python.local_functions import LocalFunction
 from polygen.python.nodes import Assign, Nodes, Storage
+from polygen.python.object_attributes import has_own_attributes, may_change, stored_attribute
 from polygen.python.refused import Refused
+from polygen.python.source_functions import SourceFunction
+from polygen.python.statement_origins import mark_origin
 from polygen.python.statements import Retrace, Returned, Statements
+from polygen.python.tuple_names import without_tuple_names
 from polygen.python.values import (
     INT64,
     UNKNOWN,
     ArrayCell,
     Cell,
     Constant,
+    Either,
     Indices,
     Lazy,
     Masked,
     Number,
+    Owner,
     Several,
     Unbound,
     Value,
@@ -91,6 +100,9 @@ class Traced:
         extents: the sizes that are extents of arrays.
         merged: variables that are another one.
         outside: globals and closure variables that were read: the function, the name, the value.
+        helpers: the functions that were inlined.
+        attributes: what is read of arguments, by path.
+        outer_attributes: what is read of other objects: the object, the name, the value.
     """
 
     nodes: Nodes
@@ -102,6 +114,9 @@ class Traced:
     extents: set[str]
     merged: dict[str, str]
     outside: list[tuple[FunctionSource, str, Any]]
+    helpers: list[FunctionSource]
+    attributes: dict[str, Any]
+    outer_attributes: list[tuple[Any, str, Any]]
 
 
 def trace(
@@ -122,7 +137,7 @@ def trace(
         Refused: if there is something that kernels do not have; its node says where.
     """
     types: dict[Any, tuple[np.dtype, bool]] = {}
-    statements = structured(list(body))
+    statements = structured(without_tuple_names(body, given, wanted))
     for _ in range(20):
         tracer = _Tracer(source, types)
         try:
@@ -136,6 +151,7 @@ def trace(
     raise Refused("the types of variables depend on each other in a circle")
 
 
+SIZES_OF_CALLS: dict[str, Callable[[int, int], int]] = {"*": operator.mul, "**": pow}
 _BODIES: dict[tuple[Any, str], list[ast.stmt]] = {}
 _MOST_BODIES = 256
 
@@ -146,7 +162,9 @@ def _helper_body(function: Any, text: str) -> list[ast.stmt]:
     if key not in _BODIES:
         if len(_BODIES) >= _MOST_BODIES:
             _BODIES.pop(next(iter(_BODIES)))
-        _BODIES[key] = structured(read_function(function).tree.body)
+        source = read_function(function)
+        _BODIES[key] = structured(source.tree.body)
+        mark_origin(_BODIES[key], source)
     return _BODIES[key]
 
 
@@ -159,8 +177,12 @@ class _Tracer(Statements):
         self._sizes: dict[int, str] = {}
         self._given: set[str] = set()
         self.read_outside: dict[tuple[int, str], tuple[FunctionSource, str, Any]] = {}
+        self._helpers: dict[Any, FunctionSource] = {}
+        self._attributes: dict[str, Any] = {}
+        self._attribute_values: dict[str, Value] = {}
+        self._outer_attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.at_line = 0
-        self._products: dict[tuple[Affine, Affine], str] = {}
+        self._products: dict[tuple[str, Affine, Affine], str] = {}
         self.outer = source.outer_values()
 
     # --- arguments
@@ -205,6 +227,9 @@ class _Tracer(Statements):
             set(self.facts.extents),
             dict(self.merged),
             list(self.read_outside.values()),
+            list(self._helpers.values()),
+            self._attributes,
+            list(self._outer_attributes.values()),
         )
 
     def _check_kept(self) -> None:
@@ -215,8 +240,15 @@ class _Tracer(Statements):
                 )
 
     def _argument(self, like: str, path: str, value: Any) -> Value:
-        if isinstance(value, np.ndarray):
-            return self._array(like, path, cast("Any", value))
+        if library_of(value) is not None:
+            return self._array(like, path, value)
+        if type(value) in HOLDERS:
+            held = f"{path}.{HOLDERS[type(value)]}"
+            self._attributes[held] = getattr(value, HOLDERS[type(value)])
+            # The call has another name for what holds it.
+            return self._array(
+                like if like != path else f"{like}_array", held, self._attributes[held]
+            )
         if isinstance(value, bool) or value is None:
             return constant_number(value) if value is not None else Constant(None)
         if isinstance(value, int | float | complex | np.generic):
@@ -226,11 +258,34 @@ class _Tracer(Statements):
                 self._argument(f"{like}_{at}", f"{path}[{at}]", part)
                 for at, part in enumerate(cast("Sequence[Any]", value))
             ]
-            return Several(tuple(parts), isinstance(value, list))
-        return Constant(value)
+            names = getattr(cast("Any", value), "_fields", ())
+            return Several(tuple(parts), isinstance(value, list), names, path if names else "")
+        return Owner(path, value) if has_own_attributes(value) else Constant(value)
 
-    def _array(self, like: str, path: str, array: np.ndarray[Any, Any]) -> View:
-        if type(array) is not np.ndarray or array.dtype.kind not in "biufc":
+    def argument_attribute(self, owner: Owner, name: str) -> Value:
+        path = f"{owner.path}.{name}"
+        if path not in self._attribute_values:
+            found, is_method = stored_attribute(owner.value, name)
+            if is_method:
+                raise Refused(f"the method '{name}' is a value here", "call it")
+            self._attributes[path] = found
+            self._attribute_values[path] = self._argument(name, path, found)
+        return self._attribute_values[path]
+
+    def argument_method(self, owner: Owner, name: str) -> Any:
+        found: Any = getattr(cast("Any", type(owner.value)), name)
+        self._attributes[f"getattr({owner.path}.{name}, '__func__', None)"] = found
+        return found
+
+    def outer_attribute(self, owner: Any, name: str) -> Any:
+        found = getattr(owner, name)
+        if may_change(owner):
+            self._outer_attributes[id(owner), name] = owner, name, found
+        return found
+
+    def _array(self, like: str, path: str, array: Any) -> View:
+        is_subclass = library_of(array) is NUMPY and type(array) is not np.ndarray
+        if is_subclass or array.dtype.kind not in "biufc":
             raise Refused(f"'{like}' is a {type(array).__name__} of {array.dtype}")
         if array.dtype.itemsize > 16 or array.dtype.char in "gG" or not array.dtype.isnative:
             raise Refused(f"'{like}' has elements of the type {array.dtype}")
@@ -293,19 +348,19 @@ class _Tracer(Statements):
         self.nodes.index_guards[storage.name, extent] = None
         return True
 
-    def product_of_sizes(self, one: Affine, other: Affine) -> Number | None:
+    def size_of_call(self, sign: str, one: Affine, other: Affine) -> Number | None:
         known = self.facts.values
         if not (one.symbols() | other.symbols()) <= set(known):
             return None
-        pair = (one, other)
+        pair = (sign, one, other)
         if pair not in self._products:
-            value = one.evaluate(known) * other.evaluate(known)
+            value = SIZES_OF_CALLS[sign](one.evaluate(known), other.evaluate(known))
             name = self.name("size")
             while name in self._given:
                 name = self.name("size")
             known[name] = value
             self.nodes.parameters[name] = None
-            self.inputs.append(Input(name, f"{affine_text(one)}*{affine_text(other)}"))
+            self.inputs.append(Input(name, f"({affine_text(one)}){sign}({affine_text(other)})"))
             self._products[pair] = name
         return Number(INT64, True, None, Affine.of(self._products[pair]))
 
@@ -324,8 +379,17 @@ class _Tracer(Statements):
     # --- helpers
 
     def inlined_body(self, source: FunctionSource, names: dict[str, Any], call: int) -> Value:
+        self._helpers[source.function.__code__] = source
+        return self._inlined_in(source, _helper_body(source.function, source.text), names, call)
+
+    def inlined_tree(self, function: SourceFunction, names: dict[str, Any], call: int) -> Value:
+        self._helpers[function] = function.source
+        return self._inlined_in(function.source, function.body, names, call)
+
+    def _inlined_in(
+        self, source: FunctionSource, body: list[ast.stmt], names: dict[str, Any], call: int
+    ) -> Value:
         kept = (self.source, self.names, self.outer, self.live, self.frame, self.frame_depth)
-        body = _helper_body(source.function, source.text)
         self.source, self.names, self.outer = source, names, source.outer_values()
         self.frame, self.frame_depth = (*self.frame, call), self.depth
         self.live = liveness(body)
@@ -340,11 +404,31 @@ class _Tracer(Statements):
             (self.source, self.names, self.outer, self.live, self.frame, self.frame_depth) = kept
         return Constant(None)
 
+    def inlined_statements(self, body: list[ast.stmt], names: dict[str, Any], call: int) -> Value:
+        kept = (self.names, self.live, self.frame, self.frame_depth)
+        self.names, self.live = names, liveness(body)
+        self.frame, self.frame_depth = (*self.frame, call), self.depth
+        try:
+            self.block(body)
+        except Returned as found:
+            return found.value
+        finally:
+            (self.names, self.live, self.frame, self.frame_depth) = kept
+        return Constant(None)
+
     # --- results
 
     def _result(self, value: Value, like: str) -> Result:
+        if isinstance(value, Either):
+            raise Refused(value.why, "convert it, so that it is of one type")
+        if isinstance(value, Owner):
+            return Result("view", path=value.path)
+        if isinstance(value, Constant) and isinstance(value.value, LocalFunction):
+            raise Refused("a function that is defined here leaves the kernel", "move it out")
         if isinstance(value, Constant):
             return Result("constant", value=value.value)
+        if isinstance(value, Several) and value.path:
+            return Result("view", path=value.path)
         if isinstance(value, Several):
             parts = tuple([self._result(part, like) for part in value.parts])
             return Result("list" if value.is_list else "tuple", parts=parts)
@@ -373,6 +457,8 @@ class _Tracer(Statements):
                 return Result("view", value.base.name, recipe=value.recipe, path=path)
         if isinstance(value, View) and value.base.role == "input" and not value.is_gather:
             raise Refused("a part of an argument is returned whose place data decides")
+        if isinstance(value, Lazy) and value.may_be_view:
+            raise Refused("a part of an array is given another shape", "take a copy() of it")
         made = self.made(value.dtype, value.shape, like, zeros=False)
         self.assign(made, value)
         return Result("view", made.base.name, recipe=())

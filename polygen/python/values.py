@@ -6,6 +6,7 @@ View       part of an array in memory, in any order; can be assigned to
 Masked     ``data[mask]``: elements where a mask holds
 Several    a tuple or list
 Constant   any other value of Python's: a module, a function, a type, None
+Owner      an argument that is an object with attributes
 """
 
 from __future__ import annotations
@@ -88,6 +89,8 @@ class Lazy:
         shape: its extents.
         element: the tree of an element.
         is_costly: whether an element is more than a few operations, as a sum is.
+        form: the element as a form of sizes and loops, where it is one.
+        may_be_view: whether NumPy has a view of an array here in some calls, a copy in others.
     """
 
     dtype: np.dtype
@@ -95,6 +98,35 @@ class Lazy:
     element: Callable[[Indices], Expression]
     is_costly: bool = False
     weak: bool = False
+    form: Callable[[Indices], Affine | None] | None = None
+    may_be_view: bool = False
+
+
+@dataclass(frozen=True)
+class Strip(Lazy):
+    """The integers ``first, first + 1, ...``, as `polygen.vidx` gives, for subscripts.
+
+    Attributes:
+        first: the first one.
+        end: what all are below.
+    """
+
+    first: Affine = field(default_factory=lambda: number(0))
+    end: Affine = field(default_factory=lambda: number(0))
+
+
+def strip(first: Affine, count: Affine, end: Affine) -> Strip:
+    """Return `count` subscripts from the first one on, all below an end."""
+
+    def element(index: Indices) -> Expression:
+        at = index_sum(index[0], first)
+        return at.tree("int64") if isinstance(at, Affine) else at
+
+    def form(index: Indices) -> Affine | None:
+        at = index_sum(index[0], first)
+        return at if isinstance(at, Affine) else None
+
+    return Strip(INT64, (count,), element, form=form, first=first, end=end)
 
 
 @dataclass(frozen=True)
@@ -152,10 +184,17 @@ class View:
 
 @dataclass(frozen=True)
 class Masked:
-    """``data[mask]``: those elements for which a mask of the same shape holds."""
+    """``data[mask]``: those elements for which a mask holds.
+
+    Attributes:
+        data: the array.
+        mask: the mask, of the same shape.
+        rows: how many axes follow those of the mask as it was written: whole rows are chosen.
+    """
 
     data: Lazy | View
     mask: Lazy | View
+    rows: int = 0
 
     @property
     def dtype(self) -> np.dtype:
@@ -165,16 +204,38 @@ class Masked:
 
 @dataclass(frozen=True)
 class Several:
-    """A tuple, or a list."""
+    """A tuple, or a list.
+
+    Attributes:
+        parts: its parts.
+        is_list: whether it is a list.
+        names: the names of the parts of a named tuple.
+        path: how Python finds a named tuple.
+    """
 
     parts: tuple[Any, ...]
     is_list: bool = False
+    names: tuple[str, ...] = ()
+    path: str = ""
 
 
 @dataclass(frozen=True)
 class Constant:
     """A value of Python's that is known as the function is traced."""
 
+    value: Any
+
+
+@dataclass(frozen=True)
+class Owner:
+    """An object of which attributes are read.
+
+    Attributes:
+        path: how Python finds it.
+        value: the object.
+    """
+
+    path: str
     value: Any
 
 
@@ -217,7 +278,25 @@ class Unbound:
     why: str = field(default="it is assigned in some branches, or iterations, alone")
 
 
-Value: TypeAlias = Number | Lazy | View | Masked | Several | Constant
+@dataclass(frozen=True)
+class Either:
+    """One of two scalars of which no type holds both: ``x[i] if c else i``.
+
+    An operation on it is one of two, until both have one type, or an element is assigned.
+
+    Attributes:
+        condition: decides.
+        one, other: where it holds, and where it does not.
+        why: what is wrong where a name would stand for it.
+    """
+
+    condition: Number
+    one: Number | Either
+    other: Number | Either
+    why: str
+
+
+Value: TypeAlias = Number | Lazy | View | Masked | Several | Constant | Owner | Either
 Arrayed: TypeAlias = Lazy | View
 
 
@@ -313,6 +392,8 @@ def converted_tree(tree: Expression, source: np.dtype, target: np.dtype) -> Expr
     """Return a tree converted to another type, as ``astype`` does."""
     if source == target:
         return tree
+    if source.kind == "c" and target.kind == "b":
+        return ex.Comparison(tree, "!=", literal(0, source))
     if source.kind == "c" and target.kind != "c":
         tree = ex.Call(ex.Variable("real"), (tree,))
         source = np.dtype("float32" if source.itemsize == 8 else "float64")

@@ -13,6 +13,7 @@ from typing import Any
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
+from polygen.pipeline import build_as_called
 from polygen.runtime.arrays.array_facts import check_array
 from polygen.runtime.arrays.array_library import HOST, NUMPY
 from polygen.runtime.arrays.host_arrays import (
@@ -32,12 +33,13 @@ from polygen.runtime.calls.awaited_events import checked_events, wait_here
 from polygen.runtime.calls.call_plans import Plan
 from polygen.runtime.calls.call_recording import RECORDERS
 from polygen.runtime.calls.device_errors import translated
-from polygen.runtime.calls.kernel_variant import Variant, make_variant
+from polygen.runtime.calls.kernel_variant import Build, Variant, make_variant
 from polygen.runtime.claims.assumptions import check_assumptions
 from polygen.runtime.claims.host_data import host_data
 from polygen.runtime.copied_calls import run_with_copies
 from polygen.runtime.devices import default_target, elsewhere, place_of, target_of_queue
 from polygen.runtime.disk import cache as disk
+from polygen.runtime.resident_arrays import CopyCount
 from polygen.runtime.wrapped_calls import wrapped_call
 
 # isl and the caches are not made for two threads at once.
@@ -58,8 +60,24 @@ class Executor:
     """
 
     @public
-    def __init__(self, kernel: Kernel, device: Any = None) -> None:
-        """Find where to run; nothing is compiled yet."""
+    def __init__(
+        self,
+        kernel: Kernel,
+        device: Any = None,
+        *,
+        build: Build = build_as_called,
+        copied: CopyCount | None = None,
+    ) -> None:
+        """Find where to run; nothing is compiled yet.
+
+        Parameters:
+            kernel: the kernel.
+            device: as of `Kernel.executor`.
+            build: generates code.
+            copied: gets the bytes that calls copy between the host and the device.
+        """
+        self._build = build
+        self.copied = CopyCount() if copied is None else copied
         self.kernel = kernel.expanded
         self._with_calls = kernel.without_rules  # which code is made of
         self._place = place_of(kernel, device)
@@ -236,7 +254,7 @@ class Executor:
         form = self._form_of(queue, args, libraries)
         backend = BACKENDS[form.target]
         if backend.needs_copies(self._place, queue, form, args):
-            return partial(run_with_copies, backend, self._place, self._run, form)
+            return partial(run_with_copies, backend, self._place, self._run, self.copied, form)
         return self._generate(form, backend)
 
     def _form_of(self, queue: Queue | None, args: Mapping[str, Any], libraries: Libraries) -> Form:
@@ -327,7 +345,7 @@ class Executor:
     def _variant(self, key: VariantKey) -> Variant:
         variant = self._variants.get(key)
         if variant is None:
-            variant = make_variant(self._with_calls, key)
+            variant = make_variant(self._with_calls, key, self._build)
             if disk.caching():
                 if len(self._variants) >= _MOST_VARIANTS:
                     del self._variants[next(iter(self._variants))]

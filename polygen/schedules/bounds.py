@@ -14,6 +14,7 @@ from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.shown_numbers import shown_time
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
+from polygen.schedules.tensor_rates import tensor_rate
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,13 @@ def bound_of(
         done = operations_of(typed, sizes, [f"id:{i}" for i in own])
     except UserError:
         return None
-    rates = {dtype: limits.rate_of(dtype) for dtype in done}
+    rates = {
+        dtype: max(
+            (r for r in (limits.rate_of(dtype), tensor_rate(typed, own, dtype, limits)) if r),
+            default=None,
+        )
+        for dtype in done
+    }
     arithmetic = max((n / r for dtype, n in done.items() if (r := rates[dtype])), default=0.0)
     memory = moved / limits.bytes_per_second
     by = "memory" if memory >= arithmetic else "arithmetic"

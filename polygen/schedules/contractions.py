@@ -8,7 +8,7 @@ them has for its own, as ``e``, are those of a batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from polygen.analysis.access.strides import Address
@@ -19,7 +19,7 @@ from polygen.errors import NotAProduct
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Array
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_short_float
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -40,21 +40,26 @@ class Contraction:
         insn: the instruction.
         rows: the loop that the left factor alone depends on.
         columns: the loop that the right factor alone depends on.
-        depth: the loop of the sum.
+        depth: the loop of the sum; of several, the longest.
+        also: the other loops of the sum.
         batch: the other parallel loops around.
         steps: the other loops around, whose iterations need each other.
         is_swapped: whether the left factor stands second.
         dtype: the type of the factors and of the sum.
+        factors: the type that the factors have in memory: of 16 bits, if both are elements of such
+            arrays, which are computed with as float32; else that of the sum.
     """
 
     insn: str
     rows: str
     columns: str
     depth: str
+    also: tuple[str, ...]
     batch: tuple[str, ...]
     steps: tuple[str, ...]
     is_swapped: bool
     dtype: DType
+    factors: DType
 
 
 def contraction_of(kernel: Kernel, insn_id: str, extents: Extents) -> Contraction:
@@ -84,21 +89,23 @@ def contraction_of(kernel: Kernel, insn_id: str, extents: Extents) -> Contractio
     (node,) = nodes
     if insn.predicates or _is_chosen(insn.expression):
         raise refused("has a condition on its sum")
-    if name_of(node.operation) != "sum" or len(node.inames) != 1:
-        raise refused("has no sum over one iname")
-    (depth,) = node.inames
+    if name_of(node.operation) != "sum":
+        raise refused("has no sum")
     operand = expand(node.operand, kernel.rules)
     factors = operand.children if isinstance(operand, ex.Product) else ()
     if len(factors) != 2 or walk.reductions(operand):
         raise refused("adds up something else than products of two factors")
     used = [walk.free_variables(f) for f in factors]
     loops = insn.within_inames
+    both = [iname for iname in node.inames if all(iname in names for names in used)]
+    depth = _longest(both, extents)
     own = [_longest((a - b) & loops, extents) for a, b in ((used[0], used[1]), (used[1], used[0]))]
-    if not all(own) or not all(depth in names for names in used):
+    if not all(own) or not depth:
         raise refused(
-            f"has factors that do not both depend on '{depth}', and each on a loop of its own"
+            f"has factors that do not both depend on '{node.inames[0]}', and each on a loop of its "
+            "own"
         )
-    if any(kernel.tags.get(iname) for iname in (*loops, depth)):
+    if any(kernel.tags.get(iname) for iname in (*loops, *node.inames)):
         raise refused("is in loops that are tagged")
     known = kinds(infer_types(kernel, complete=False))
     (dtype,) = reduction_types(node, known)
@@ -115,11 +122,25 @@ def contraction_of(kernel: Kernel, insn_id: str, extents: Extents) -> Contractio
         rows,
         columns,
         depth,
+        tuple([iname for iname in node.inames if iname != depth]),
         tuple([i for i in rest if i in parallel]),
         tuple([i for i in rest if i not in parallel]),
         is_swapped,
         dtype,
+        _stored_type(kernel, factors) or dtype,
     )
+
+
+def _stored_type(kernel: Kernel, factors: Sequence[Expression]) -> DType | None:
+    """Return the type of 16 bits that all factors have in memory; None if they have none."""
+    found: set[DType | None] = set()
+    for factor in factors:
+        node = factor
+        if isinstance(node, ex.Call) and len(node.parameters) == 1:
+            node = node.parameters[0]
+        dtype = kernel.array(ex.name_of(node)).dtype if isinstance(node, ex.Subscript) else None
+        found.add(dtype if dtype is not None and is_short_float(dtype) else None)
+    return found.pop() if len(found) == 1 else None
 
 
 def _is_chosen(value: Expression) -> bool:

@@ -26,11 +26,13 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.ir.target_facts import facts_of
 from polygen.schedules.nests import Extents, Nest
+from polygen.schedules.tensor_rates import reached_rate, uses_tensor_cores
 
 _REACHED = 0.8  # of peaks, by code that does other things, too
 _COPY = 1.5  # bytes that a copy moves for each one that it reads or writes: see `_Case.claimed`
 # Operations that take as long as one of a function, in vectors where compilers have these.
 _COSTS = {"div": 12.0, "func:sqrt": 16.0, "func:min": 1.0, "func:max": 1.0, "func:fabs": 1.0}
+_BARRIER = 0.25  # of the latency of memory: what a group waits, with its values in a near cache
 _FUNCTION = 60.0  # of others: exp, log, sin
 
 
@@ -77,6 +79,12 @@ class _Case:
     def is_shared(self, iname: str) -> bool:
         """Tell whether threads or work items share a loop."""
         return isinstance(self.tagged.tags.get(iname), GroupTag | LocalTag)
+
+    def in_one_group(self, nest: Nest) -> bool:
+        """Tell whether the work items of one group share a nest: barriers, and no launches."""
+        tags = [self.tagged.tags.get(iname) for iname in nest.inames]
+        has_items = any(isinstance(tag, LocalTag) for tag in tags)
+        return has_items and not any(isinstance(tag, GroupTag) for tag in tags)
 
     def moved(self, ids: Sequence[str], around: Sequence[str]) -> float:
         """Return how many bytes instructions touch, in each iteration of what is around anew."""
@@ -137,8 +145,11 @@ def forecasts_of(
 
 def _forecast(case: _Case, nest: Nest, *, is_warm: bool) -> Forecast:
     limits = case.limits
-    starts = _starts(case, nest, 1)
-    times = {"arithmetic": _computing(case, nest), "starting": starts * limits.launch_seconds}
+    starting = _starts(case, nest, 1) * limits.launch_seconds
+    if case.in_one_group(nest):
+        waits = _starts(case, nest, 1) * _BARRIER * limits.latency_seconds
+        starting = limits.launch_seconds + waits
+    times = {"arithmetic": _computing(case, nest), "starting": starting}
     share = case.claimed(nest.ids) / case.reached
     if not is_warm:
         far = _traffic(case, nest, (), limits.cache_bytes)
@@ -174,9 +185,13 @@ def _computing(case: _Case, nest: Nest) -> float:
     ids = [f"id:{name}" for name in nest.ids if name in known]
     each = CountGranularity.WORKITEM
     done = get_op_map(case.kernel, True, False, within=ids, count_granularity=each)
-    total = 0.0
+    total, on_cores = 0.0, uses_tensor_cores(case.tagged)
     for key, count in done.group_by("dtype", "name").items():
-        rate = case.limits.rate_of(dtype_name(key.dtype))
+        dtype = dtype_name(key.dtype)
+        rate = case.limits.rate_of(dtype)
+        if on_cores:
+            own = [name for name in nest.ids if name in known]
+            rate = reached_rate(case.kernel, own, dtype, case.limits) or rate
         if rate is not None:
             total += count.at(case.sizes) * _cost(key.name or "") / rate / case.reached
     return total * _idle(case, nest)
@@ -185,7 +200,7 @@ def _computing(case: _Case, nest: Nest) -> float:
 def _idle(case: _Case, nest: Nest) -> float:
     """Return how much longer it takes than if all threads had the same to do all the time."""
     if case.on_grid:
-        return 1.0
+        return float(case.limits.compute_units or 1) if case.in_one_group(nest) else 1.0
     units = case.limits.compute_units or 1
     shared = [iname for iname in nest.inames if case.is_shared(iname)]
     count = max(1, case.extents.instances(shared))

@@ -15,10 +15,12 @@ from polygen.schedules.contracted_arrays import arrays_contracted
 from polygen.schedules.dead_stores import dead_stores_dropped
 from polygen.schedules.distributed_loops import loops_distributed
 from polygen.schedules.fused_nests import nests_fused
+from polygen.schedules.overlapped_tiles import time_in_overlapped_tiles
 from polygen.schedules.plan import Plan
 from polygen.schedules.products import products_in_tiles
 from polygen.schedules.recomputed_arrays import arrays_recomputed
 from polygen.schedules.reductions_alike import reductions_alike
+from polygen.schedules.small_time_loops import small_time_loops
 from polygen.schedules.stencils import stencils_in_registers
 from polygen.schedules.streams import streams_at_once
 from polygen.schedules.transpositions import transposed_in_tiles
@@ -103,6 +105,8 @@ def loops_on_axes(plan: Plan) -> None:
 
 def launches_shared(plan: Plan) -> None:
     """Let nests whose groups have one shape share a launch."""
+    if plan.has_own_launches:
+        return
     plan.take(
         [insn.id for insn in plan.kernel.instructions],
         "launches for groups of one shape each",
@@ -115,6 +119,8 @@ STAGES: tuple[Stage, ...] = (
     dead_stores_dropped,  # what nothing reads
     accumulations_collected,  # loops that add to one element: sums
     loops_distributed,  # statements that are parallel, beside some that are not
+    small_time_loops,  # steps of time in one group, where a launch would take longer than one
+    time_in_overlapped_tiles,  # several steps of time in local memory, if that moves less
     nests_fused,  # nests side by side that share data, if their loops stay parallel
     arrays_contracted,  # temporaries that one iteration uses alone: scalars
     arrays_recomputed,  # those that are cheaper to compute again than to move

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
+from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel, same_element_of
 from polygen.errors import UserError
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
@@ -40,6 +40,8 @@ def may_be_on_axes(kernel: Kernel, iname: str, shown: Container[str] = ()) -> bo
     """
     if iname in shown:
         return True
+    if same_element_of(kernel, iname) is not None:
+        return False
     if is_plainly_parallel(kernel, iname, GroupTag(0)):
         return True
     try:

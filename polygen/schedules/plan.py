@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polygen.errors import NotOptimized, UserError
+from polygen.errors import NotOptimized, PriorityIgnored, UserError
 from polygen.inspection.devices.limits import Limits
 from polygen.ir.choices import Choice
 from polygen.ir.kernel import Kernel
@@ -61,6 +61,7 @@ class Plan:
         settled: the ids of the instructions that later stages leave as they are.
         questions: where stages had alternatives, in order.
         code: that of the kernel, if there was a look at it.
+        has_own_launches: whether a stage made launches that share nothing with others.
     """
 
     def __init__(self, kernel: Kernel, request: Request) -> None:
@@ -71,6 +72,7 @@ class Plan:
         self.settled: set[str] = set()
         self.questions: list[Question] = []
         self.code: Generated | None = None
+        self.has_own_launches = False
 
     def pick(self, about: str, labels: Sequence[str], weight: float = 1) -> int:
         """Return which of some alternatives to take: the first one, unless the request says else.
@@ -102,14 +104,15 @@ class Plan:
             make: the step.
         """
         named = tuple(ids)
-        with gathered(NotOptimized) as left:
+        with gathered((NotOptimized, PriorityIgnored)) as left:
             try:
                 new = make(self.kernel)
             except UserError as error:
                 self.leave(named, what, error.what)
                 return False
         for warning in left:
-            self.leave((), what, _reason(str(warning)))
+            if isinstance(warning, NotOptimized):  # of a step's own loops, priorities say nothing
+                self.leave((), what, _reason(str(warning)))
         if new is not self.kernel:
             self.kernel = new
             self.choices.append(Choice(named, what, why, is_taken=True))

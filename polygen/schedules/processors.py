@@ -13,6 +13,7 @@ from polygen.schedules.dead_stores import dead_stores_dropped
 from polygen.schedules.distributed_loops import loops_distributed
 from polygen.schedules.fused_nests import nests_fused
 from polygen.schedules.loop_orders import in_memory_order
+from polygen.schedules.own_arrays import arrays_for_threads
 from polygen.schedules.plan import Plan
 from polygen.schedules.recomputed_arrays import arrays_recomputed
 from polygen.schedules.rows_at_once import in_several_rows
@@ -34,6 +35,7 @@ STAGES: tuple[Stage, ...] = (
     arrays_contracted,  # temporaries that one iteration uses alone: scalars
     arrays_recomputed,  # those that are cheaper to compute again than to move
     products_packed,  # large products of matrices: tiles in registers, panels packed
+    arrays_for_threads,  # arrays that iterations overwrite one after the other: one for each
     sums_in_threads,  # loops around several sums: threads
     sums_shared,  # other reductions: threads and vectors, in the order of memory
     in_memory_order,  # element-wise nests: the innermost loop walks through memory

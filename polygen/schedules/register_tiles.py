@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -39,14 +40,18 @@ from polygen.transforms.inames.duplicate_inames import duplicate_inames
 from polygen.transforms.inames.prioritize_loops import prioritize_loops
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
+from polygen.transforms.reductions.pad_reduction import pad_reduction
 from polygen.transforms.rules.expand_subst import expand_subst
 from polygen.transforms.rules.extract_subst import extract_subst
 from polygen.transforms.splitting.pad_iname import pad_iname
+from polygen.transforms.splitting.pad_tiles import pad_tiles
 from polygen.transforms.splitting.separate_full_tiles import separate_full_tiles
 from polygen.transforms.splitting.split_iname import split_iname
+from polygen.tuning.product_domains import is_part, with_one_domain, without_others
 
 _COPIED = (4, 8, 16)  # bytes that go to local memory without registers
 _SIDES = ("i", "j")
+_ROOM = 8  # numbers, at the ends of rows
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Shape:
         items: the work items of a group: along columns, along rows, blocks of columns.
         lanes: how many neighbours a work item reads at once.
         ahead: whether there is room for a second pair of tiles, copied while the first is used.
+        in_warps: whether these are tiles for tensor cores (`warp_tiles`).
     """
 
     rows: int
@@ -68,6 +74,7 @@ class Shape:
     items: tuple[int, int, int]
     lanes: int
     ahead: bool = True
+    in_warps: bool = False
 
     @property
     def threads(self) -> int:
@@ -77,8 +84,11 @@ class Shape:
 
     def local_bytes(self, itemsize: int) -> int:
         """Return how much local memory a group has."""
-        row = self.rows + self.columns + 2 * max(self.lanes, self.items[0])
-        return row * self.depth * itemsize * (2 if self.ahead else 1)
+        both = self.rows + self.columns
+        count = (both + 2 * max(self.lanes, self.items[0])) * self.depth
+        if self.in_warps:  # rows of either side have room at their ends
+            count = both * self.depth + _ROOM * max(both, 2 * self.depth)
+        return count * itemsize * (2 if self.ahead else 1)
 
 
 def in_register_tiles(kernel: Kernel, contraction: Contraction, shape: Shape) -> Kernel:
@@ -93,38 +103,45 @@ def in_register_tiles(kernel: Kernel, contraction: Contraction, shape: Shape) ->
         NotPaddable: if the loop over rows or columns ends with others.
         IllegalStep, CannotProve, NotTheSame, ...: if a step is illegal.
     """
-    return _Tiling(_with_own_loops(kernel, contraction), contraction, shape).kernel
+    return Tiling(with_own_loops(kernel, contraction), contraction, shape).kernel
 
 
-def _with_own_loops(kernel: Kernel, found: Contraction) -> Kernel:
+def with_own_loops(kernel: Kernel, found: Contraction) -> Kernel:
     """Return the kernel in which no other instruction is in the parallel loops of a contraction."""
-    loops = (found.rows, found.columns, found.depth, *found.batch)
-    for insn in kernel.instructions:
-        used = insn.within_inames | insn.reduction_inames
-        shared = [iname for iname in loops if iname in used]
-        if insn.id == found.insn or not shared:
-            continue
-        taken: list[str] = []
-        for iname in shared:
-            taken.append(kernel.new_name(f"{iname}_0", taken))
-        kernel = duplicate_inames(kernel, shared, insn.id, taken)
-    return kernel
+    loops = (found.rows, found.columns, found.depth, *found.also, *found.batch)
+    kernel = without_others(kernel, loops, [found.insn])
+    return with_one_domain(kernel, found.rows, found.columns)
 
 
-class _Tiling:
+class Tiling:
     """Makes the loops and arrays of a contraction in register tiles.
+
+    Parameters:
+        kernel: a kernel in which no other instruction is in the loops of the contraction.
+        found: what is added up.
+        shape: the sizes of tiles.
 
     Attributes:
         kernel: the kernel with what was made up to now.
     """
+
+    _OWN: ClassVar[tuple[str, ...]] = ("i_part", "i_lane", "j_part", "j_lane")
+    _INSIDE: ClassVar[tuple[str, ...]] = ("j_part", "j_lane", "i_part", "i_lane")
 
     def __init__(self, kernel: Kernel, found: Contraction, shape: Shape) -> None:
         self.kernel, self._found, self._shape = kernel, found, shape
         self._names: dict[str, str] = {}
         self._sizes = {"i": shape.rows, "j": shape.columns}
         self._loops = {"i": found.rows, "j": found.columns, "k": found.depth}
-        self._as_a_loop()
-        self._in_groups()
+        self._begin_with_a_sum()
+        self._is_part = is_part(kernel, found.rows, found.columns, found.depth)
+        if self._is_part:
+            self._in_groups_of_a_part()
+        else:
+            self._as_a_loop()
+            for side in _SIDES:
+                self.kernel = pad_iname(self.kernel, self._loops[side], self._sizes[side])
+            self._in_groups()
         self._with_rules()
         self._in_items()
         self._with_registers()
@@ -162,21 +179,32 @@ class _Tiling:
             inner_tag=inner_tag,
         )
 
-    def _as_a_loop(self) -> None:
-        """Make the sum a loop, and let rows and columns run on to whole tiles."""
+    def _begin_with_a_sum(self) -> None:
+        """Say in which order loops are."""
         found = self._found
         if self.kernel.substitutions:
             self.kernel = expand_subst(self.kernel, f"id:{found.insn}")
         # What decides that the order of loops does not matter, takes longer than to say it.
-        loops = [*found.steps, *found.batch, found.rows, found.columns, found.depth]
+        loops = [*found.steps, *found.batch, found.rows, found.columns, *found.also, found.depth]
         self.kernel = prioritize_loops(self.kernel, loops)
+
+    def _in_groups_of_a_part(self) -> None:
+        """Give tiles to groups where rows, columns, or the sum end with each other: whole ones."""
+        self._in_groups()
+        inner = [self._names[f"{side}_tile"] for side in _SIDES]
+        for iname in (*self._found.also, self._found.depth):
+            self.kernel = pad_reduction(self.kernel, iname, inner)
+        self._as_a_loop()
+        self.kernel = pad_tiles(self.kernel, inner)
+
+    def _as_a_loop(self) -> None:
+        """Make the sum a loop."""
+        found = self._found
         known = self.kernel.instructions_by_id
         self.kernel = realize_reduction(self.kernel, found.insn)
         new = [i for i in self.kernel.instructions_by_id if i not in known]
         self._clear, self._add = new
         (self._sums,) = self.kernel.instruction(self._add).written_names
-        for side in _SIDES:
-            self.kernel = pad_iname(self.kernel, self._loops[side], self._sizes[side])
 
     def _in_groups(self) -> None:
         """Give a tile of rows and columns to each group, and a batch to the third axis."""
@@ -190,7 +218,8 @@ class _Tiling:
         """Make rules of the factors, of rows or columns in a tile, and of the loop of the sum."""
         value = self.kernel.assignment(self._add).values[0]
         assert isinstance(value, ex.Sum)
-        product = value.children[-1]
+        term: Expression = value.children[-1]
+        product = term.then if isinstance(term, ex.If) else term
         assert isinstance(product, ex.Product)
         left, right = reversed(product.children) if self._found.is_swapped else product.children
         for side, factor in (("i", left), ("j", right)):
@@ -200,10 +229,14 @@ class _Tiling:
                 self._names[f"{side}_tile"]: ex.Variable(near),
                 self._found.depth: ex.Variable(deep),
             }
-            template = walk.substitute(factor, new)
+            template = walk.substitute(self._copied_part(factor), new)
             assert isinstance(template, ex.ExpressionNode)
             rule = self._name(f"{side}_rule", "left" if side == "i" else "right")
             self.kernel = extract_subst(self.kernel, rule, template, [deep, near], self._add)
+
+    def _copied_part(self, factor: Expression) -> Expression:
+        """Return what of a factor is in a tile: all of it."""
+        return factor
 
     def _in_items(self) -> None:
         """Divide the tile of a group: pieces of a few lanes for each work item."""
@@ -221,7 +254,7 @@ class _Tiling:
     def _with_registers(self) -> None:
         """Let an item add to all of its elements for each k: the loops over them go inside."""
         names = self._names
-        own = [names[what] for what in ("i_part", "i_lane", "j_part", "j_lane")]
+        own = [names[what] for what in self._OWN]
         self.kernel = privatize_temporaries_with_inames(self.kernel, own, [self._sums])
         tags: dict[str, InameTag] = dict.fromkeys(own, UnrollTag())
         tags[names["k_inner"]] = UnrollHintTag()
@@ -230,7 +263,8 @@ class _Tiling:
             self.kernel = duplicate_inames(self.kernel, own, insn, others)
             self.kernel = prioritize_loops(self.kernel, [*self._around(), *others])
             tags |= dict.fromkeys(others, UnrollTag())
-        inner = [names[w] for w in ("k_tile", "k_inner", "j_part", "j_lane", "i_part", "i_lane")]
+        inner = [*self._found.also]
+        inner += [names[w] for w in ("k_tile", "k_inner", *self._INSIDE)]
         self.kernel = prioritize_loops(self.kernel, [*self._around(), *inner])
         self.kernel = tag_inames(self.kernel, tags)
 
@@ -266,7 +300,9 @@ class _Tiling:
         names = self._names
         near, deep = names[f"{side}_copied"], names[f"{side}_depth"]
         copy = self._name(f"{side}_copy", f"{names[f'{side}_rule']}_tile")
-        roles = ("i_item", "j_item", "j_block", f"{side}_part", f"{side}_lane", "k_inner")
+        sides = _SIDES if self._is_part else (side,)  # a sum may end with the other one
+        own = [f"{which}_{what}" for which in sides for what in ("part", "lane")]
+        roles = ("i_item", "j_item", "j_block", *own, "k_inner")
         can_wait = self._found.dtype.itemsize in _COPIED and is_copied(template)
         self.kernel = precompute(
             self.kernel,
@@ -274,7 +310,7 @@ class _Tiling:
             [names[what] for what in roles],
             storage_axes=[deep, near],
             precompute_inames=[deep, near],
-            precompute_outer_inames=[*self._outside(), names["k_tile"]],
+            precompute_outer_inames=[*self._outside(), *self._found.also, names["k_tile"]],
             default_tag=None,
             temporary_name=copy,
             dtype=self._found.dtype,
@@ -327,7 +363,7 @@ class _Tiling:
             names[f"{side}_copy"],
             [names[f"{side}_part"], names[f"{side}_lane"]],
             temporary_name=self.kernel.new_name(f"{names[f'{side}_rule']}_own"),
-            fetch_outer_inames=[*self._outside(), *around],
+            fetch_outer_inames=[*self._outside(), *self._found.also, *around],
             default_tag="unr",
             vector_width=self._shape.lanes,
         )

@@ -40,24 +40,30 @@ _CACHE = 16 * 1024  # bytes that rows take together, at least: fewer stay in the
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 64
 _MOST_LOADS = 12  # of an iteration: with more, registers are short
 _MOST_STATEMENTS = 8
+_MOST_NESTS = 8  # of one kernel: each takes as long to make and to compile as 20 plain ones
+_TOO_MUCH_CODE = f"the kernel has more than {_MOST_NESTS} such nests, and would be long"
 
 
 def in_several_rows(plan: Plan) -> None:
     """Compute several rows of stencils at once, where rows are long."""
-    for nest in list(all_nests(nests_of(plan.kernel))):
-        lanes = _lanes(plan, nest)
-        if lanes is None:
-            continue
+    found = [(nest, _lanes(plan, nest)) for nest in all_nests(nests_of(plan.kernel))]
+    stencils = [(nest, lanes) for nest, lanes in found if lanes is not None]
+    is_long = len(stencils) > _MOST_NESTS
+    for nest, lanes in stencils:
         *_, rows, columns = nest.loops
+        what, alone = "{} iterations of '" + rows + "' at once", "one by one"
+        labels = [f"{count} at once" for count in _ROWS]
+        labels = [alone, *labels] if is_long else [*labels, alone]
         work = Extents(plan.kernel, plan.request.sizes).work(nest)
-        labels = *(f"{count} at once" for count in _ROWS), "one by one"
-        picked = plan.pick(f"rows of {', '.join(nest.ids)}", labels, work)
-        if picked == len(_ROWS):
+        picked = labels[plan.pick(f"rows of {', '.join(nest.ids)}", labels, work)]
+        if picked == alone:
+            if is_long:
+                plan.leave(nest.ids, what.format(_ROWS[0]), _TOO_MUCH_CODE)
             continue
-        count = _ROWS[picked]
+        count = int(picked.split()[0])
         plan.take(
             nest.ids,
-            f"{count} iterations of '{rows}' at once, vectors of {lanes} along '{columns}'",
+            f"{what.format(count)}, vectors of {lanes} along '{columns}'",
             "they read the same elements, which do not stay in the first-level cache",
             partial(_in_rows, rows=rows, columns=columns, count=count, lanes=lanes),
         )
@@ -140,9 +146,11 @@ def _is_plain(insn: Instruction) -> bool:
 
 def _item(kernel: Kernel, nest: Nest, uses: Sequence[Reference]) -> int | None:
     """Return how many bytes a number has; None if they are not all of one type of floats."""
-    typed = infer_types(kernel.expanded, index_type(kernel), complete=False)
     names = {use.name for use in uses}.union(*(insn.written_names for insn in nest.instructions))
-    found = {typed.array(name).dtype for name in names}
+    found = {kernel.array(name).dtype for name in names}
+    if None in found:
+        typed = infer_types(kernel.expanded, index_type(kernel), complete=False)
+        found = {typed.array(name).dtype for name in names}
     if len(found) != 1 or None in found:
         return None
     dtype = to_dtype(found.pop())

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import SupportsIndex, TypeAlias
 
+from polygen.analysis.integers.proving import with_proofs
 from polygen.errors import InvalidArgument, NoDevice, UserError
 from polygen.inspection.devices.limits import Limits
 from polygen.inspection.devices.measured_device import caches_of_processor, threads_of_processor
 from polygen.ir.choices import Choice
+from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel
 from polygen.ir.target_facts import facts_of
 from polygen.pipeline import Generated, generated, keep_code
@@ -48,14 +50,16 @@ def scheduled(
     target = kernel.target or default_target()
     typed = with_types(kernel.copy(target=target))
     request = request_for(typed, limits, sizes, tune=tune)
-    plan = tuned(typed, request, budget, _planned) if tune else _planned(typed, request)
-    new = _of_the_same_types(kernel, plan, typed)
+    with with_proofs():  # which steps are legal is found by trying them
+        plan = tuned(typed, request, budget, planned) if tune else planned(typed, request)
+        new = _of_the_same_types(kernel, plan, typed)
     if plan.code is not None:
         keep_code(new, plan.code)
     return new
 
 
-def _planned(typed: Kernel, request: Request) -> Plan:
+@without_collection
+def planned(typed: Kernel, request: Request) -> Plan:
     """Return the plan after all stages, for a kernel whose inputs have types."""
     plan = Plan(typed, request)
     stages: Sequence[Stage] = grids.STAGES if request.on_grid else processors.STAGES

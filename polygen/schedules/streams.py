@@ -26,9 +26,11 @@ from polygen.schedules.plan import Plan
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.splitting.split_iname import split_iname
 from polygen.tuning.neighbours import order_of, shared_uses, strides_of
+from polygen.tuning.time_steps import results_of
 
 _ITEMS, _EACH = 256, 4
 _AXES = 3
+_IDLE = 1.25  # work items for each that has something to do, at most
 _BUSY = 2048  # work items of a unit
 _READS = 8  # elements of an iteration: with more of them, enough bytes are on their way
 
@@ -72,7 +74,7 @@ def _stream(plan: Plan, nest: Nest, shown: frozenset[str]) -> Stream | None:
     extents = Extents(kernel, plan.request.sizes)
     order = order_of(kernel, nest.ids, nest.loops)
     near = order.loops[-1]
-    if order.across is not None or extents.of(near) < _ITEMS * _EACH:
+    if order.across is not None or not _fills_groups(extents.of(near)):
         return None
     if extents.instances(nest.loops) < _EACH * _BUSY * plan.request.units:
         return None
@@ -81,6 +83,12 @@ def _stream(plan: Plan, nest: Nest, shown: frozenset[str]) -> Stream | None:
     if not all(may_be_on_axes(kernel, i, shown) for i in nest.loops):
         return None
     return Stream(nest.ids, order.loops, _lanes(kernel, nest.ids, near))
+
+
+def _fills_groups(extent: int) -> bool:
+    """Tell whether few work items of the last group along a loop are idle."""
+    length = _ITEMS * _EACH
+    return extent >= length and -(-extent // length) * length <= _IDLE * extent
 
 
 def _is_element_wise(kernel: Kernel, nest: Nest) -> bool:
@@ -92,7 +100,7 @@ def _is_element_wise(kernel: Kernel, nest: Nest) -> bool:
     for insn in nest.instructions:
         if not isinstance(insn, Assigning) or insn.reductions:
             return False
-        if frozenset(nest.loops) != insn.within_inames:  # steps of time are around
+        if frozenset(nest.loops) != results_of(kernel, insn):
             return False
     return any(kernel.home_domains[iname].parameters for iname in nest.loops)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
+from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel, same_element_of
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -19,7 +19,7 @@ from polygen.tuning.shared_values import in_memory, names_computed_again
 
 _AXIS = "g.0"
 _SEVERAL = 2  # threads: for one, a loop is better left to the compiler
-_WORTH_IT = 200_000  # operations: fewer, and waking threads takes as long
+WORTH_IT = 200_000  # operations: fewer, and waking threads takes as long
 _ATOMIC = 100  # operations for each atomic update: fewer, and threads wait for each other
 _EACH = 4  # iterations for each thread: else one that is late keeps all others waiting
 
@@ -119,7 +119,7 @@ def _chosen(plan: Plan, nest: Nest, extents: Extents, outside: tuple[str, ...]) 
     """Return the loop of a nest that threads share best, if there is one."""
     parallel: list[str] = []
     for place, iname in enumerate(nest.loops):
-        if extents.work(nest, (*outside, *nest.loops[:place])) < _WORTH_IT:
+        if extents.work(nest, (*outside, *nest.loops[:place])) < WORTH_IT:
             break
         if _may_be_shared(plan, nest, iname):
             parallel.append(iname)
@@ -139,10 +139,13 @@ def _may_be_shared(plan: Plan, nest: Nest, iname: str) -> bool:
     if why := _why_slower(plan, nest, iname):
         plan.leave(nest.ids, f"threads along '{iname}'", why)
         return False
+    what = f"threads along '{iname}'"
+    if (shared := same_element_of(kernel, iname)) is not None:
+        plan.leave(nest.ids, what, f"each iteration writes the same elements of '{shared}'")
+        return False
     if _is_plain(kernel, iname):
         return True
     trial = Plan(kernel, plan.request)
-    what = f"threads along '{iname}'"
     if trial.take(nest.ids, what, "", lambda knl: tag_inames(knl, {iname: _AXIS})):
         return True
     plan.choices += trial.choices

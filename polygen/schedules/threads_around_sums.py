@@ -23,6 +23,8 @@ def sums_in_threads(plan: Plan) -> None:
     for nest in nests_of(plan.kernel):
         if is_on_axes(plan.kernel, nest) or not _adds_up_beside_others(nest):
             continue
+        if nest.is_perfect and len(nest.loops) > 1:
+            continue  # a plane of sums: threads share rows, and vectors the sums side by side
         chosen = chosen_for_threads(plan, nest, extents)
         if chosen is not None and extents.of(chosen) >= _EACH * plan.request.units:
             share_loops(plan, [(chosen, nest)])

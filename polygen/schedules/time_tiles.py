@@ -122,7 +122,7 @@ def _shape(plan: Plan, found: _Steps) -> _Shape | None:
     plain, extents = plan.kernel.expanded, Extents(plan.kernel, plan.request.sizes)
     uses = shared_uses(plain, found.ids)
     cache = max(plan.request.limits.local_bytes, _LEAST_CACHE)
-    moved = _bytes(plain, extents, uses, found.time)
+    moved = bytes_of_step(plain, extents, uses, found.time)
     if moved <= _PAST * cache * plan.request.units:
         return None
     first = found.nests[0]
@@ -138,8 +138,15 @@ def _shape(plan: Plan, found: _Steps) -> _Shape | None:
     return None
 
 
-def _bytes(kernel: Kernel, extents: Extents, uses: Sequence[Reference], time: str) -> int:
-    """Return how many bytes a step touches, of each array once."""
+def bytes_of_step(kernel: Kernel, extents: Extents, uses: Sequence[Reference], time: str) -> int:
+    """Return how many bytes a step of time touches, of each array once.
+
+    Parameters:
+        kernel: the kernel, rules expanded.
+        extents: those of its loops.
+        uses: what the step reads and writes.
+        time: the loop of time.
+    """
     found: dict[str, int] = {}
     for use in uses:
         loops = set[str]().union(*map(walk.free_variables, use.index)) & set(kernel.inames)

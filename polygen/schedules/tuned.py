@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from polygen.errors import OutOfMemory, UserError
 from polygen.inspection.devices.shown_numbers import shown_time
 from polygen.ir.choices import Choice
+from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.sizes import OpenEnd
 from polygen.schedules.plan import Plan, Question, Request
@@ -75,6 +76,9 @@ def _why_not(bench: Bench) -> str | None:
     ends = [size.name for size in bench.kernel.derived_sizes if isinstance(size, OpenEnd)]
     if ends:
         return f"data decides when a loop ends ('{ends[0]}')"
+    for insn in bench.kernel.expanded.instructions:
+        if isinstance(insn, CInstruction) and "printf" in insn.code:
+            return f"it would print what '{insn.id}' prints, again with each run"
     try:
         bench.arguments  # noqa: B018  (it makes them)
     except OutOfMemory:

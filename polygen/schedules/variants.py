@@ -45,14 +45,19 @@ class Variant:
         kernel: the kernel, which assumes that.
         parallel: the inames whose loops carry nothing there, but do for other sizes.
         copied: the arrays of which it reads a copy of the old values.
+        made_for: the sizes that its schedule was made for, by name, if it is one by size.
     """
 
     when: SizeCondition
     kernel: Kernel
     parallel: tuple[str, ...] = ()
     copied: tuple[str, ...] = ()
+    made_for: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
+        if self.made_for:
+            sizes = ", ".join(f"{name} = {size}" for name, size in self.made_for)
+            return f"{'otherwise' if self.when.is_always else f'if {self.when}'}: for {sizes}"
         if not self.parallel:
             return "otherwise: as it is"
         copies = f", with the old values of {' and '.join(self.copied)}" if self.copied else ""
@@ -69,8 +74,10 @@ class Variants(Sequence[Variant]):
         self._variants = tuple(variants)
         self._asked = tuple([(v.when.predicate, v) for v in self._variants[:-1]])
         asked = NO_NAMES.union(*(v.when.names for v in self._variants[:-1]))
-        sizes = {size: place for size, *place in _sizes(self._variants[-1].kernel)}
-        self._places = tuple([(name, *sizes.get(name, ("", 0))) for name in sorted(asked)])
+        sizes: dict[str, list[tuple[str, int]]] = {}
+        for size, array, axis in _sizes(self._variants[-1].kernel):
+            sizes.setdefault(size, []).append((array, axis))
+        self._places = tuple([(name, tuple(sizes.get(name, ()))) for name in sorted(asked)])
 
     @overload
     def __getitem__(self, index: int) -> Variant: ...
@@ -118,11 +125,14 @@ class Variants(Sequence[Variant]):
     def __call__(self, **arguments: Any) -> Any:
         """Call the kernel that fits the sizes of the arguments; they are passed on as they are."""
         values = dict[str, int]()
-        for name, array, axis in self._places:
+        for name, places in self._places:
             if name in arguments:
                 values[name] = int(arguments[name])
-            elif array in arguments:
-                values[name] = int(arguments[array].shape[axis])
+                continue
+            for array, axis in places:
+                if array in arguments:
+                    values[name] = int(arguments[array].shape[axis])
+                    break
         return self.among(values).kernel(**arguments)
 
     def __str__(self) -> str:

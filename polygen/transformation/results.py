@@ -14,6 +14,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.bounding import bounding
 from polygen.ir.changed import changed
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.ids import with_ids
 from polygen.ir.kernel import Kernel
@@ -97,17 +98,25 @@ def with_separations(before: Kernel, result: Rearranged) -> Rearranged:
     What says something of an iname that is gone for good is left out.
     """
     kernel = result.kernel
+    if not kernel.separations:
+        return result
     known = {*kernel.inames, *kernel.parameters, *bounding(kernel, kernel.inames)}
-    maps = [result.values, *result.by_instruction.values()]
+    maps = [values for values in (result.values, *result.by_instruction.values()) if values]
+    moved = NO_NAMES.union(*maps)
+    earlier = frozenset(before.separations) if moved else NO_NAMES
     found: dict[Expression, None] = {}
     for condition in kernel.separations:
-        forms = [condition]
-        if condition in before.separations:
-            forms += [walk.substitute(condition, values) for values in maps]
-            if not walk.free_variables(condition).isdisjoint(result.values):
-                forms.remove(condition)
-        found.update(dict.fromkeys(f for f in forms if walk.free_variables(f) <= known))
-    return changed(result, kernel=kernel.copy(separations=tuple(found)))
+        names = walk.free_variables(condition)
+        if names.isdisjoint(moved) or condition not in earlier:
+            found |= {condition: None} if names <= known else {}
+            continue
+        forms = [condition] if names.isdisjoint(result.values) else []
+        forms += [walk.substitute(condition, values) for values in maps]
+        found |= dict.fromkeys(f for f in forms if walk.free_variables(f) <= known)
+    separations = tuple(found)
+    if separations == kernel.separations:
+        return result
+    return changed(result, kernel=kernel.copy(separations=separations))
 
 
 def with_nests(result: Rearranged) -> Rearranged:

@@ -8,7 +8,7 @@ a device has.  So a barrier for everyone stands between them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import SupportsIndex
@@ -30,6 +30,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.instructions.add_barrier import add_barrier
 from polygen.transforms.loops.size_estimates import likely_extent
+from polygen.tuning.time_steps import is_time_step, results_of, time_steps_of
 from polygen.tuning.work import points
 
 _LIGHT = 1 << 16  # instances: so few may as well run in groups that are larger than needed
@@ -50,6 +51,7 @@ class Unit:
         count: how often the one that is executed most is executed.
         before: the ids of the instructions that they depend on.
         repeats: whether all groups of its launch do some of it, each the same.
+        shared: the ids of others that have to be over before, since they touch what it touches.
     """
 
     ids: tuple[str, ...]
@@ -58,6 +60,7 @@ class Unit:
     count: int
     before: frozenset[str]
     repeats: bool
+    shared: frozenset[str] = NO_NAMES
 
 
 def joined(units: Sequence[Unit]) -> Unit:
@@ -70,6 +73,7 @@ def joined(units: Sequence[Unit]) -> Unit:
         max(unit.count for unit in units),
         NO_NAMES.union(*(unit.before for unit in units)).difference(ids),
         any(unit.repeats for unit in units),
+        NO_NAMES.union(*(unit.shared for unit in units)).difference(ids),
     )
 
 
@@ -108,19 +112,43 @@ def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     if _are_alike(_without_circles(list(_found_units(plain, None)))):
         return kernel
     try:
-        launches = _launches(units_of(plain, sizes))
+        levels = list(_levels(plain, sizes))
     except NotCountable:
-        return kernel
-    units = [unit for launch in launches for unit in launch]
-    if _fit(units):
         return kernel
     new = kernel
     try:
-        for first, second in pairwise(launches):
-            new = add_barrier(new, _queries(first), _queries(second))
+        for beside in levels:
+            launches = [] if _fit(beside) else _launches(beside)
+            for first, second in pairwise(launches):
+                new = add_barrier(new, _queries(first), _queries(second))
     except (CannotProve, DependencyCycle, IllegalStep, NoLoopNest):  # they share loops, say
         return kernel
     return new
+
+
+def _levels(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[list[Unit]]:
+    """Yield what stands side by side: loops of time as a whole, and what is in each of them."""
+    inside: dict[frozenset[str], list[Unit]] = {}
+    for unit in units_of(kernel, sizes):
+        each = [time_steps_of(kernel, kernel.instruction(name)) for name in unit.ids]
+        inside.setdefault(NO_NAMES.union(*each), []).append(unit)
+    outer = inside.pop(NO_NAMES, [])
+    wholes: list[tuple[frozenset[str], list[Unit]]] = []
+    for steps, members in inside.items():
+        around, beside = steps, list(members)
+        for other in [one for one in wholes if not around.isdisjoint(one[0])]:
+            wholes.remove(other)
+            around, beside = around | other[0], [*other[1], *beside]
+        wholes.append((around, beside))
+    untagged = kernel.copy(
+        tags={i: t for i, t in kernel.tags.items() if not is_time_step(kernel, i)}
+    )
+    for _, members in wholes:
+        whole = joined(members)
+        insns = map(untagged.instruction, whole.ids)
+        outer.append(replace(whole, count=max(_count(untagged, insn, sizes) for insn in insns)))
+    yield outer
+    yield from inside.values()
 
 
 def _are_alike(units: Sequence[Unit]) -> bool:
@@ -188,7 +216,7 @@ def _found_units(kernel: Kernel, sizes: Mapping[str, SupportsIndex] | None) -> I
     for insn in kernel.instructions:
         touched = insn.read_names.union(insn.written_names).intersection(kernel.writers)
         # What is in no loop, one work item does; it finds what it wrote.
-        loops = {iname for iname in insn.within_inames if likely_extent(kernel, iname) != 1}
+        loops = {i for i in results_of(kernel, insn) if likely_extent(kernel, i) != 1}
         mine = {*loops, *(own.intersection(touched) if loops else touched)}
         insns = [insn]
         for other in [one for one in found if not mine.isdisjoint(one[0])]:
@@ -196,14 +224,34 @@ def _found_units(kernel: Kernel, sizes: Mapping[str, SupportsIndex] | None) -> I
             mine |= other[0]
             insns = [*other[1], *insns]
         found.append((mine, insns))
+    needed = _needed(kernel)
     for _, insns in found:
         ids = tuple([insn.id for insn in insns])
         inames = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in insns))
         count = 0 if sizes is None else max(_count(kernel, insn, sizes) for insn in insns)
         before = NO_NAMES.union(*(insn.depends_on for insn in insns)).difference(ids)
+        shared = NO_NAMES.union(*(needed[insn.id] for insn in insns)).difference(ids)
         groups, items = (_shape(kernel, inames, kind) for kind in (GroupTag, LocalTag))
         repeats = any(_is_repeated(kernel, insn) for insn in insns)
-        yield Unit(ids, items, groups, count, before, repeats)
+        yield Unit(ids, items, groups, count, before, repeats, shared)
+
+
+def _needed(kernel: Kernel) -> dict[str, frozenset[str]]:
+    """Return what instructions come after that touch what they touch, and one of both writes."""
+    after = {insn.id: insn.depends_on for insn in kernel.instructions}
+    touched: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+    for insn in kernel.instructions:
+        written = frozenset(insn.written_names)
+        touched[insn.id] = written, written.union(insn.read_names)
+
+    def clash(one: str, other: str) -> bool:
+        (writes, touches), (others_writes, others) = touched[one], touched[other]
+        return not (writes.isdisjoint(others) and touches.isdisjoint(others_writes))
+
+    return {
+        name: frozenset([other for other in reached(name, after) if clash(name, other)])
+        for name in after
+    }
 
 
 def _count(kernel: Kernel, insn: Instruction, sizes: Mapping[str, SupportsIndex]) -> int:
@@ -233,19 +281,36 @@ def _shape(kernel: Kernel, inames: frozenset[str], kind: type[GroupTag | LocalTa
 def _launches(units: list[Unit]) -> list[list[Unit]]:
     """Return what runs together, in order: each launch has what takes most, and what fits."""
     found: list[list[Unit]] = []
-    waiting = units
+    waiting: list[Unit] = [*units]
     while waiting:
-        missing = {name for unit in waiting for name in unit.ids}
-        ready = [unit for unit in waiting if unit.before.isdisjoint(missing.difference(unit.ids))]
-        launch: list[Unit] = []
-        for unit in sorted(ready, key=_size, reverse=True):
-            if not launch or _fit([*launch, unit]):
-                launch.append(unit)
-        found.append([unit for unit in ready if unit in launch])
-        waiting = [unit for unit in waiting if unit not in launch]
+        launch: list[Unit] = [max([u for u in waiting if _is_ready(u, waiting)], key=_size)]
+        while more := [u for u in waiting if u not in launch and _may_join(u, launch, waiting)]:
+            launch.append(max(more, key=_size))
+        found.append([unit for unit in waiting if unit in launch])
+        waiting = _without(waiting, launch)
     while (fewer := _fewer(found)) is not None:
         found = fewer
     return found
+
+
+def _without(units: Sequence[Unit], gone: Sequence[Unit]) -> list[Unit]:
+    return [unit for unit in units if unit not in gone]
+
+
+def _is_ready(unit: Unit, waiting: Sequence[Unit], launch: Sequence[Unit] = ()) -> bool:
+    """Tell whether all that a unit comes after is in earlier launches, or in one with it."""
+    return not any(
+        not unit.before.isdisjoint(other.ids)
+        for other in waiting
+        if other is not unit and other not in launch
+    )
+
+
+def _may_join(unit: Unit, launch: Sequence[Unit], waiting: Sequence[Unit]) -> bool:
+    """Tell whether a unit may be in a launch with others."""
+    if not all(unit.shared.isdisjoint(other.ids) for other in launch):
+        return False
+    return _is_ready(unit, waiting, launch) and _fit([*launch, unit])
 
 
 def _fewer(launches: Sequence[Sequence[Unit]]) -> list[list[Unit]] | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from polygen.analysis.access.strides import Address
@@ -58,7 +58,7 @@ from polygen.tuning.blocked_sums import (
 from polygen.tuning.expected_extents import expected_extent
 from polygen.tuning.lanes import elements_of, in_lanes, operand_of
 from polygen.tuning.shared_values import in_memory
-from polygen.tuning.time_steps import results_of
+from polygen.tuning.time_steps import results_of, time_steps_of
 
 _PART = 1 << 14  # neighbours that are reduced in a row: more are worth a thread
 _MANY = 64  # results that are enough for all threads
@@ -234,9 +234,11 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape, sizes: Mapping[str, int])
     first = shape.reduced[0]
     kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
     length = extent_of(kernel, first)
-    if results >= _MANY or (length is not None and length <= 2 * _PART and not shape.kept):
+    count = prod(_expected(kernel, i, sizes) for i in shape.reduced)
+    is_step = bool(time_steps_of(kernel, kernel.instruction(insn_id)))
+    is_short = not shape.kept and (length or (count if is_step else inf)) <= 2 * _PART
+    if results >= _MANY or is_short:
         kernel, insn_id = _value_first(_narrowed(kernel, insn_id), insn_id)
-        count = prod(_expected(kernel, iname, sizes) for iname in shape.reduced)
         return in_lanes(on_groups(kernel, shape.kept), insn_id, shape.reduced, expected=count)
     part = _PART
     if len(shape.reduced) > 1:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 from polygen.analysis.access.strides import Address
 from polygen.analysis.integers.integer_parameters import integer_parameters
 from polygen.analysis.typing.expression_types import reduction_types, type_of
 from polygen.analysis.typing.inference import infer_types, kinds
-from polygen.errors import NotAProduct
+from polygen.errors import NoSuchReduction, NotAProduct
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType, to_dtype
@@ -21,9 +22,12 @@ from polygen.ir.reduction import name_of
 from polygen.ir.verify import excerpt
 from polygen.language.within import one_id
 from polygen.source import caller_location
+from polygen.transforms.reductions.pair_factors import pair_factors
 from polygen.transforms.reductions.split_complex_sum import split_complex_sum
+from polygen.tuning.blocked_sums import extent_of
 from polygen.tuning.packed_tiles import Blocks, Product, packed
 
+_FEW = 4  # products that each iteration of a sum adds up
 _USUAL, _LARGE = 32, 64  # bytes of vectors: with AVX2, with AVX-512
 
 
@@ -36,7 +40,8 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     own, in the order in which they are used, filled up with zeros to whole tiles; for each tile of
     a few rows and some vectors of columns, the sums stay in registers.  Sizes may be any, symbolic
     or numbers; ``a`` and ``b`` may lie in memory in any order, and what is done with the sum is
-    free (``alpha*sum(...) + beta*c[i,j]``).
+    free (``alpha*sum(...) + beta*c[i,j]``).  Of a triangle (``j <= i``), a band, or any other set
+    of elements, tiles that have one are computed as a whole, and no others (`pad_tiles`).
 
     All these are ordinary steps, proved one by one, and in the kernel's history.
 
@@ -54,7 +59,8 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
             or one that vectors may have.
         TypeNotFound: if the type of an input is not known.
         Reassociated, NotTheSame: if the kernel does not permit that sums are reordered.
-        NotPaddable: if one of the loops ends with others.
+        NotPaddable: if one of the loops over rows and columns ends with others of its domain that
+            are none of these, or at several places.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel(
@@ -68,17 +74,56 @@ def pack_product(kernel: Kernel, insn: str, *, vector_bytes: int | None = None) 
     Zee, van de Geijn, BLIS, TOMS 2015.
     """
     insn = one_id(kernel, insn)
+    kernel = with_pairs(kernel, insn)
     product, dtype = _product(kernel, insn)
     size = vector_bytes or kernel_vector_bytes(kernel)
     if dtype.kind != "c":
-        return packed(kernel, product, Blocks.of(dtype, size))
+        terms = prod(extent_of(kernel, iname) or 1 for iname in product.by)
+        return packed(kernel, product, Blocks.of(dtype, size, terms=terms))
     new = split_complex_sum(kernel, insn)
     (sums,) = new.instructions_by_id.keys() - kernel.instructions_by_id
     (node,) = new.instruction(sums).reductions
     (part,) = new.instruction(sums).within_inames - kernel.instruction(insn).within_inames
-    product = replace(product, sums=sums, parts=(part, node.inames[-1]))
+    product = replace(product, sums=sums, part=part, by=(*product.by, node.inames[-1]))
     part_type = to_dtype(f"float{4 * dtype.itemsize}")
     return packed(new, product, Blocks.of(part_type, size, parts=2))
+
+
+def with_pairs(kernel: Kernel, insn_id: str) -> Kernel:
+    """Return the kernel with two factors in each product of a sum, if they can be had so.
+
+    Parameters:
+        kernel: the kernel.
+        insn_id: the instruction with the sum.
+
+    Raises:
+        Reassociated: if the kernel does not permit another order of factors.
+    """
+    insn = kernel.expanded.instruction(insn_id)
+    nodes = dict.fromkeys(insn.reductions)
+    if len(nodes) != 1:
+        return kernel
+    (node,) = nodes
+    if not isinstance(node.operand, ex.Product | ex.Sum) or _has_two(node.operand):
+        return kernel
+    accesses = [walk.free_variables(a) & insn.within_inames for a in walk.accesses(node.operand)]
+    rows = next((sorted(loops) for loops in accesses if loops), None)
+    if rows is None:
+        return kernel
+    try:
+        return pair_factors(kernel, insn_id, rows)
+    except NoSuchReduction:
+        return kernel
+
+
+def _is_short(kernel: Kernel, iname: str) -> bool:
+    """Tell whether a loop of a sum is one over a few terms, which are written out."""
+    extent = extent_of(kernel, iname)
+    return extent is not None and extent <= _FEW
+
+
+def _has_two(operand: ex.Expression) -> bool:
+    return isinstance(operand, ex.Product) and len(operand.children) == 2
 
 
 def machine_vector_bytes() -> int:
@@ -121,9 +166,9 @@ def _product(kernel: Kernel, insn_id: str) -> tuple[Product, DType]:
         for part in walk.subexpressions(insn.expression)
     ):
         raise refused("has a condition on its sum")
-    if name_of(node.operation) != "sum" or len(node.inames) != 1:
+    depth, *terms = node.inames
+    if name_of(node.operation) != "sum" or any(not _is_short(kernel, i) for i in terms):
         raise refused("has no sum over one iname")
-    (depth,) = node.inames
     factors = node.operand.children if isinstance(node.operand, ex.Product) else ()
     if len(factors) != 2:
         raise refused("adds up something else than products of two factors")
@@ -150,7 +195,9 @@ def _product(kernel: Kernel, insn_id: str) -> tuple[Product, DType]:
     is_swapped = rows == second
     left = factors[is_swapped]
     strides = [_stride(kernel, access, rows) for access in walk.accesses(left)]
-    return Product(insn_id, rows, columns, depth, is_swapped, 1 in strides, insn_id), dtype
+    is_transposed = 1 in strides
+    by = tuple(terms)
+    return Product(insn_id, rows, columns, depth, is_swapped, is_transposed, insn_id, by=by), dtype
 
 
 def _stride(kernel: Kernel, node: ex.Expression, iname: str) -> ex.Expression | None:

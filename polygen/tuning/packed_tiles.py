@@ -19,9 +19,10 @@ whole panels: for a last panel of fewer vectors than others have, there is code 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from polygen.analysis.integers.affine_forms import linear_form
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
@@ -39,11 +40,14 @@ from polygen.transforms.inames.prioritize_loops import prioritize_loops
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.instructions.add_barrier import add_barrier
 from polygen.transforms.parallel_reductions.realize_reduction import realize_reduction
+from polygen.transforms.reductions.pad_reduction import pad_reduction
 from polygen.transforms.reductions.split_reduction_inward import split_reduction_inward
 from polygen.transforms.rules.extract_subst import extract_subst
 from polygen.transforms.splitting.index_set_split import index_set_split
 from polygen.transforms.splitting.pad_iname import pad_iname
+from polygen.transforms.splitting.pad_tiles import pad_tiles
 from polygen.transforms.splitting.split_iname import split_iname
+from polygen.tuning.product_domains import is_deep, is_part, with_one_domain, without_others
 
 _LARGE = 64  # bytes of vectors of which there are twice as many registers
 _ROWS, _COLUMNS, _DEPTH = 96, 128, 3072  # of a block; the last one in bytes
@@ -61,7 +65,8 @@ class Product:
         is_swapped: whether the factor that has the rows stands second.
         is_transposed: whether that one has its rows side by side.
         sums: the instruction that has the sum, if `insn` only reads it.
-        parts: loops over parts of results, and over those of factors, if these are complex.
+        part: the loop over parts of results, if these are complex.
+        by: short loops of the sum beside `depth`: over parts of complex factors, over terms.
     """
 
     insn: str
@@ -71,7 +76,8 @@ class Product:
     is_swapped: bool
     is_transposed: bool
     sums: str
-    parts: tuple[str, ...] = ()
+    part: str = ""
+    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ class Blocks:
     depth: int
 
     @staticmethod
-    def of(dtype: DType, vector_bytes: int, parts: int = 1) -> Blocks:
+    def of(dtype: DType, vector_bytes: int, parts: int = 1, terms: int = 1) -> Blocks:
         """Return the sizes for numbers of a type.
 
         The sums of a tile are in registers, of which one is left for each vector of a row of the
@@ -107,18 +113,21 @@ class Blocks:
             dtype: the type.
             vector_bytes: how large vectors are.
             parts: how many of these numbers one of the result has.
+            terms: how many products each iteration of the sum adds up.
         """
         lanes = max(1, vector_bytes // dtype.itemsize)
         height = (12 if vector_bytes >= _LARGE else 6) // parts
         width = lanes * 2
         columns = width * max(1, _COLUMNS // width)
-        depth = max(1, _DEPTH // dtype.itemsize // parts)
+        depth = max(1, _DEPTH // dtype.itemsize // parts // terms)
         return Blocks(height, lanes, width, _ROWS // parts, columns, depth)
 
 
 def packed(kernel: Kernel, product: Product, blocks: Blocks) -> Kernel:
     """Return the kernel with a product of packed matrices."""
-    kernel = _with_shared_result(_with_own_loops(kernel, product), product)
+    loops = (product.rows, product.columns, product.depth)
+    kernel = without_others(kernel, loops, [product.insn, product.sums])
+    kernel = with_one_domain(_with_shared_result(kernel, product), product.rows, product.columns)
     return _Packing(kernel, product, blocks).kernel
 
 
@@ -130,18 +139,8 @@ def _with_shared_result(kernel: Kernel, product: Product) -> Kernel:
     return set_temporary_address_space(kernel, name, "global")
 
 
-def _with_own_loops(kernel: Kernel, product: Product) -> Kernel:
-    """Return the kernel in which no other instruction is in the loops of a product."""
-    others = [i for i in kernel.instructions if i.id not in (product.insn, product.sums)]
-    taken = {name for i in others for name in i.within_inames | i.reduction_inames}
-    shared = [i for i in (product.rows, product.columns, product.depth) if i in taken]
-    for insn in others:
-        new = [kernel.new_name(f"{iname}_0") for iname in shared]
-        used = insn.within_inames | insn.reduction_inames
-        if not used.isdisjoint(shared):
-            pairs = [(o, n) for o, n in zip(shared, new, strict=True) if o in used]
-            kernel = duplicate_inames(kernel, [o for o, _ in pairs], insn.id, [n for _, n in pairs])
-    return kernel
+def _conditions(node: Expression) -> Sequence[Expression]:
+    return node.children if isinstance(node, ex.LogicalAnd) else (node,)
 
 
 class _Packing:
@@ -151,20 +150,37 @@ class _Packing:
         kernel: the kernel with what was made up to now.
     """
 
+    kernel: Kernel
+
     def __init__(self, kernel: Kernel, product: Product, blocks: Blocks) -> None:
         self.kernel, self._product, self._blocks = kernel, product, blocks
         self._names: dict[str, str] = {}
-        self._names |= zip(("part_of_sum", "by"), product.parts, strict=False)
-        self._part = tuple(self._names)[:1]  # loops over parts of results, and of factors, if any
-        self._by = tuple(self._names)[1:]
+        self._part = ("part_of_sum",) if product.part else ()
+        self._by = tuple([f"by_{number}" for number in range(len(product.by))])
+        self._names |= zip(self._part, (product.part,), strict=False)
+        self._names |= zip(self._by, product.by, strict=True)
+        # One term after the other: sums of several need more registers than there are.
+        self._near = ("near", *self._by) if product.part else (*self._by, "near")
         self._packed: list[str] = []
+        self._tiles: tuple[str, ...] = ("block", "tile")
+        self._fills_vectors = False  # whether columns run on to whole vectors alone
         self._is_wide: ex.ExpressionNode | None = None  # where a panel has all of its vectors
         # What decides that the order of loops does not matter, takes longer than to say it.
-        loops = (product.rows, product.columns, *product.parts[:1], product.depth)
-        self.kernel = prioritize_loops(self.kernel, [*loops, *product.parts[1:]])
-        self._in_stages()
-        self._in_tiles()
-        self._nest("panel", "tile", "row", "column", *self._part, "block", "near", *self._by)
+        parts = [product.part] if product.part else []
+        loops = [product.rows, product.columns, *parts, product.depth, *product.by]
+        self.kernel = prioritize_loops(self.kernel, loops)
+        pair = (product.rows, product.columns)
+        self._is_deep = is_deep(self.kernel, *pair, product.depth)
+        self._is_part = is_part(self.kernel, *pair, product.depth)
+        if self._is_deep:  # blocks of a sum whose length depends on the tile are inside
+            self._tiles = ("tile", "block")
+        if self._is_part:
+            self._in_tiles_of_a_part()
+        else:
+            self._in_stages()
+            self._in_whole_tiles()
+            self._in_tiles()
+        self._nest("panel", "tile", "row", "column", *self._part, "block", *self._near)
         self._with_operands_packed()
         self._in_blocks()
         self._with_sums_kept()
@@ -183,7 +199,7 @@ class _Packing:
         product = self._product
         block, near = (self._name(what, f"{product.depth}_{what}") for what in ("block", "near"))
         self._split(product.depth, self._blocks.depth, block, near)
-        inner = [near, *product.parts[1:]]
+        inner = [near, *product.by]
         self.kernel = split_reduction_inward(self.kernel, inner, product.sums)
         self._begin, self._flush = self._realized(product.sums)
         (self._total,) = self.kernel.instruction(self._flush).written_names
@@ -196,7 +212,24 @@ class _Packing:
         return start, update
 
     def _in_tiles(self) -> None:
-        """Make tiles of the loops over rows and columns.
+        """Make tiles of the loops over rows and columns."""
+        blocks = self._blocks
+        for iname, tile, inner, each in (
+            (self._product.rows, "tile", "row", blocks.height),
+            (self._product.columns, "panel", "column", blocks.width),
+        ):
+            self._split(iname, each, *(self._name(w, f"{iname}_{w}") for w in (tile, inner)))
+
+    def _in_tiles_of_a_part(self) -> None:
+        """Make tiles where rows, columns, or the sum end with each other: whole ones."""
+        self._in_tiles()
+        inner = [self._names["row"], self._names["column"]]
+        self.kernel = pad_reduction(self.kernel, self._product.depth, inner)
+        self._in_stages()
+        self.kernel = pad_tiles(self.kernel, inner)
+
+    def _in_whole_tiles(self) -> None:
+        """Let the loops over rows and columns run on to whole tiles.
 
         If the columns are whole vectors already, they are filled up to whole panels.
         """
@@ -206,11 +239,6 @@ class _Packing:
         padded = pad_iname(self.kernel, columns, blocks.lanes)
         self._fills_vectors = padded is not self.kernel
         self.kernel = padded if self._fills_vectors else pad_iname(padded, columns, blocks.width)
-        for iname, tile, inner, each in (
-            (rows, "tile", "row", blocks.height),
-            (columns, "panel", "column", blocks.width),
-        ):
-            self._split(iname, each, *(self._name(w, f"{iname}_{w}") for w in (tile, inner)))
 
     def _in_blocks(self) -> None:
         """Make blocks of tiles, of which each thread has some."""
@@ -230,7 +258,7 @@ class _Packing:
         """Keep the sums of all tiles of a panel, and those of one tile in registers."""
         parts, product = self._part, self._product
         loops = [self._names[what] for what in ("tile", "row", *parts, "column")]
-        inner = ("tile", "row", "column", *parts, "block", "near", *self._by)
+        inner = ("tile", "row", "column", *parts, "block", *self._near)
         self._nest("rows", "columns", "panel", *inner)
         self.kernel = privatize_temporaries_with_inames(self.kernel, loops, [self._total])
         self._copy(("tile", "row", "column", *parts), [self._begin], "begin")
@@ -239,10 +267,11 @@ class _Packing:
         self._copy(("tile", "row", "column"), {product.sums, product.insn}, "store")
         part, lane = (self._name(what, f"{product.columns}_{what}") for what in ("part", "lane"))
         self._split(self._names["column"], self._blocks.lanes, part, lane)
-        inner = ("lane", "row", *parts, "part", "near", *self._by)
-        self._nest("rows", "columns", "panel", "block", "tile", *inner)
+        inner = ("lane", "row", *parts, "part", *self._near)
+        self._nest("rows", "columns", "panel", *self._tiles, *inner)
         self._with_whole_vectors_stored()
         clear, add = self._realized(self._flush)
+        self._add = add
         own = [self._names[what] for what in ("row", *parts, "part", "lane")]
         kept = self.kernel.instruction(add).written_names
         self.kernel = privatize_temporaries_with_inames(self.kernel, own, sorted(kept))
@@ -282,8 +311,8 @@ class _Packing:
         left, right = self._factors()
         height, width = self._blocks.height, self._blocks.width
         for like, node, swept, size in (
-            ("left", left, ("tile", "block", "near", *self._by, "row", *self._part), height),
-            ("right", right, ("panel", "block", "near", *self._by, *self._part, "column"), width),
+            ("left", left, ("tile", "block", *self._near, "row", *self._part), height),
+            ("right", right, ("panel", "block", *self._near, *self._part, "column"), width),
         ):
             used = walk.free_variables(node)
             inner = [what for what in swept if what not in self._part or names[what] in used]
@@ -292,12 +321,14 @@ class _Packing:
             new = {o: ex.Variable(n) for o, n in zip(loops, parameters, strict=True)}
             template = walk.substitute(node, new)
             assert isinstance(template, ex.ExpressionNode)
+            others = ("panel", "column") if like == "left" else ("tile", "row")
+            across = [names[what] for what in others] if self._is_part else []
             rule = self.kernel.new_name(like)
             self.kernel = extract_subst(self.kernel, rule, template, parameters, self._flush)
             self.kernel = precompute(
                 self.kernel,
                 rule,
-                loops,
+                [*loops, *across],
                 storage_axes=parameters,
                 precompute_inames=parameters,
                 precompute_outer_inames=[],
@@ -309,12 +340,10 @@ class _Packing:
         self.kernel = add_barrier(self.kernel, self._packed[0], self._packed[1], within_inames=[])
 
     def _factors(self) -> tuple[Expression, Expression]:
-        (value,) = self.kernel.assignment(self._flush).values
-        factors = next(
-            node.children
-            for node in walk.subexpressions(value)
-            if isinstance(node, ex.Product) and len(node.children) == 2
-        )
+        (node,) = self.kernel.assignment(self._flush).reductions
+        value = node.operand.then if isinstance(node.operand, ex.If) else node.operand
+        assert isinstance(value, ex.Product)
+        factors = value.children
         return factors[self._product.is_swapped], factors[not self._product.is_swapped]
 
     def _separate(self, node: Expression, inner: str, size: int) -> None:
@@ -334,9 +363,9 @@ class _Packing:
         order = [
             *("rows", "columns", "panel"),
             *self._named("tile", "row", *parts, "column", suffix="begin"),
-            *("block", "tile", "lane"),
+            *(*self._tiles, "lane"),
             *self._named("row", *parts, "part", suffix="clear"),
-            *("near", *by, "row", *parts, "part"),
+            *(*self._near, "row", *parts, "part"),
             *self._named("row", *parts, "part", suffix="flush"),
             *self._named("tile", "row", "part", "lane", *parts, suffix="store"),
         ]
@@ -345,7 +374,8 @@ class _Packing:
             f"{what}{s}" for what in ("row", *parts, "part") for s in ("", "_clear", "_flush")
         ]
         unrolled += [*by, *(f"{what}_store" for what in parts)]
-        unrolled += [name for name in names if name.endswith(("_by", "_part_of_sum"))]
+        inner = tuple([f"_{what}" for what in (*by, *parts)])
+        unrolled += [name for name in names if inner and name.endswith(inner)]
         if not self._product.is_transposed:
             unrolled.append("left_row")
         tags: dict[str, InameTag] = {names[what]: UnrollTag() for what in unrolled}
@@ -354,6 +384,34 @@ class _Packing:
         self.kernel = tag_inames(self.kernel, tags)
         if self._is_wide is not None:
             self.kernel = index_set_split(self.kernel, self._is_wide)
+        if self._is_deep:
+            self._with_full_sums()
+
+    def _with_full_sums(self) -> None:
+        """Write the code apart for what the sums of all elements of a tile have in common."""
+        sizes = {"row": self._blocks.height, "lane": self._blocks.lanes}
+        sizes["part"] = self._blocks.width // self._blocks.lanes
+        extents = {self._names[what]: size for what, size in sizes.items()}
+        for node in self.kernel.assignment(self._add).values:
+            for part in walk.subexpressions(node):
+                if isinstance(part, ex.If):
+                    for condition in _conditions(part.condition):
+                        self._separate_all(condition, extents)
+                    return
+
+    def _separate_all(self, condition: Expression, extents: Mapping[str, int]) -> None:
+        """Write the code apart where a condition holds for all values of some loops."""
+        if not isinstance(condition, ex.Comparison) or condition.operator not in {"<", "<="}:
+            return
+        form = linear_form(ex.sum_of(condition.right, ex.negated(condition.left)))
+        if form is None:
+            return
+        worst = {
+            name: 0 if form.terms.get(name, 0) > 0 else size - 1 for name, size in extents.items()
+        }
+        full = walk.substitute(condition, worst)
+        if full != condition and isinstance(full, ex.ExpressionNode):
+            self.kernel = index_set_split(self.kernel, full)
 
     def _named(self, *loops: str, suffix: str) -> list[str]:
         return [f"{what}_{suffix}" for what in loops]

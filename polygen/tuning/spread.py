@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from polygen.errors import UserError
 from polygen.ir.empty import NO_NAMES
-from polygen.ir.instruction import Assigning, Instruction
+from polygen.ir.instruction import Assigning, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, is_parallel
 from polygen.transforms.inames.tag_inames import tag_inames
@@ -69,7 +69,11 @@ def _needs_a_result(kernel: Kernel, ids: Sequence[str]) -> bool:
 
 
 def _nests(kernel: Kernel) -> Iterator[tuple[str, ...]]:
-    """Yield instructions without reductions; those together that use each other's scalars."""
+    """Yield instructions without reductions.
+
+    Those that use each other's scalars are together, and those that cannot be in two loops: some of
+    one come before, and some behind, what is in the other.
+    """
     found: list[tuple[set[str], list[Assigning]]] = []
     scalars = {t.name for t in kernel.temporaries if not t.shape}
     for insn in kernel.instructions:
@@ -83,8 +87,40 @@ def _nests(kernel: Kernel) -> Iterator[tuple[str, ...]]:
                 touched |= other[0]
                 insns = [*other[1], *insns]
         found.append((touched, insns))
-    for _, insns in found:
-        yield tuple([insn.id for insn in insns])
+    for together in _in_one_loop(kernel, [insns for _, insns in found]):
+        yield tuple([insn.id for insn in together])
+
+
+def _in_one_loop(
+    kernel: Kernel, groups: Sequence[list[Assigning]]
+) -> Sequence[Sequence[Assigning]]:
+    """Return groups, those joined that come before and behind each other in the same loops."""
+    if not any(isinstance(insn, CInstruction) for insn in kernel.instructions):
+        return groups  # assignments are in loops of their own by what they touch
+    before: dict[str, set[str]] = {}
+    for insn in kernel.instructions:
+        direct = insn.depends_on
+        before[insn.id] = set(direct).union(*(before.get(name, ()) for name in direct))
+    position = {insn.id: number for number, insn in enumerate(kernel.instructions)}
+    found: list[list[Assigning]] = []
+    for group in groups:
+        joined = list(group)
+        for other in [one for one in found if _are_entangled(one, group, before)]:
+            found.remove(other)
+            joined += other
+        found.append(sorted(joined, key=lambda insn: position[insn.id]))
+    return found
+
+
+def _are_entangled(
+    one: Sequence[Assigning], other: Sequence[Assigning], before: Mapping[str, set[str]]
+) -> bool:
+    if one[0].within_inames != other[0].within_inames:
+        return False
+    ids, others = {insn.id for insn in one}, {insn.id for insn in other}
+    return any(not others.isdisjoint(before[name]) for name in ids) and any(
+        not ids.isdisjoint(before[name]) for name in others
+    )
 
 
 def _free(kernel: Kernel, name: str) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polygen.analysis.access.accesses import Reference, references
+from polygen.analysis.dataflow.nest_parallelism import same_element_of
 from polygen.errors import UserError
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
@@ -37,7 +38,12 @@ def with_time_steps(kernel: Kernel, ids: Iterable[str]) -> Kernel:
 
 def results_of(kernel: Kernel, insn: Instruction) -> frozenset[str]:
     """Return the loops around an instruction, steps of time left out: of one, it is in each."""
-    return frozenset([i for i in insn.within_inames if not is_time_step(kernel, i)])
+    return insn.within_inames - time_steps_of(kernel, insn)
+
+
+def time_steps_of(kernel: Kernel, insn: Instruction) -> frozenset[str]:
+    """Return the steps of time that an instruction is in."""
+    return frozenset([i for i in insn.within_inames if is_time_step(kernel, i)])
 
 
 def is_time_step(kernel: Kernel, iname: str) -> bool:
@@ -48,11 +54,15 @@ def is_time_step(kernel: Kernel, iname: str) -> bool:
 def _may_carry(kernel: Kernel, iname: str) -> bool:
     """Tell whether an element that is written in one iteration may be read in another."""
     inside = [r for i in kernel.instructions if iname in i.within_inames for r in references(i)]
-    written = {r.name for r in inside if r.is_write and not _mentions(r, iname)}
+    written: dict[str, list[Reference]] = {}
+    for reference in inside:
+        if reference.is_write and kernel.address_space(reference.name) is not AddressSpace.PRIVATE:
+            written.setdefault(reference.name, []).append(reference)
     return any(
-        not r.is_write and kernel.address_space(r.name) is not AddressSpace.PRIVATE
+        not _mentions(write, iname) or write.index != r.index
         for r in inside
-        if r.name in written
+        if not r.is_write
+        for write in written.get(r.name, ())
     )
 
 
@@ -62,6 +72,8 @@ def _mentions(reference: Reference, iname: str) -> bool:
 
 def _is_parallel(kernel: Kernel, iname: str) -> bool:
     """Tell whether iterations can come in any order, as far as can be proved."""
+    if same_element_of(kernel, iname) is not None:
+        return False
     try:
         tag_inames(kernel, {iname: "g.0"})
     except UserError:

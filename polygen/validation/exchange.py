@@ -29,7 +29,7 @@ from polygen.validation.constraints import is_affine, to_set
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.frames import Frame, Role
-from polygen.validation.points import executed
+from polygen.validation.points import executed, reached
 from polygen.validation.polynomial import (
     Polynomial,
     constant,
@@ -93,6 +93,8 @@ class Exchange:
         self._separation = Separation(without)
         self._kernel = view.kernel
         self._executed: dict[tuple[str, Copy], isl.Set] = {}
+        self._reached_by: dict[Frame, isl.Set] = {}
+        self._shared: dict[tuple[Frame, Frame], bool] = {}
         self._by_id = {work.insn.id: work for work in works.all}
         self._users: dict[str, list[str]] = {}
         for work in works.all:
@@ -234,8 +236,10 @@ class Exchange:
         differing = [pairs.intersect(self._indices(pair, tag)[1]) for tag in items]
         differing = [found for found in differing if not found.is_empty()]
         for copies in product(*pair.copies) if differing else ():
-            if is_in_piece(*copies, pair.piece) and not self._separation.are_apart(
-                copies, pair.piece, heads, space
+            if (
+                is_in_piece(*copies, pair.piece)
+                and not self._separation.are_apart(copies, pair.piece, heads, space)
+                and self._may_share_a_group(*copies)
             ):
                 points = self._executed_by(pair, copies)
                 for found in differing:
@@ -254,6 +258,24 @@ class Exchange:
                 points = self._executed_by(pair, copies)
                 here = pairs if points is None else pairs.intersect(points)
                 self._refuse(pair, here, "the first is asynchronous, and nothing waits for it")
+
+    def _may_share_a_group(self, first: Copy, second: Copy) -> bool:
+        """Tell whether a group may execute two statements: of versions of code, it executes one."""
+        frames = first.statement.frame, second.statement.frame
+        if frames not in self._shared:
+            here, there = map(self._groups, frames)
+            self._shared[frames] = not here.is_disjoint(there)
+        return self._shared[frames]
+
+    def _groups(self, frame: Frame) -> isl.Set:
+        """Return the indices of the groups that may reach a frame, and the sizes for which."""
+        if frame not in self._reached_by:
+            found = reached(self._view, frame)[0]
+            groups = {f.name for tag, f in frame.axes.items() if isinstance(tag, GroupTag)}
+            kept = groups | {*self._kernel.parameters}
+            others = [name for name in flat_names(found) if name not in kept]
+            self._reached_by[frame] = project_out(found, others)
+        return self._reached_by[frame]
 
     def _executed_by(self, pair: _Pair, copies: tuple[Copy, Copy]) -> isl.Set | None:
         """Return the pairs of instances that two statements execute; None if these are all."""

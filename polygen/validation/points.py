@@ -16,6 +16,7 @@ from polygen.ir.show_expression import show_expression
 from polygen.validation.constraints import Facts, plain, to_set
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
+from polygen.validation.frames import Frame
 from polygen.validation.polynomial import constant, of_atom, plus, scaled
 from polygen.validation.view import View
 
@@ -58,12 +59,16 @@ def executed(view: View, copy: Copy) -> tuple[isl.Set, frozenset[Hashable]]:
 
     And the conditions that are not affine.
     """
-    frame = copy.statement.frame
+    found, conditions = reached(view, copy.statement.frame)
+    return found.intersect(inames_of(view, copy)), conditions
+
+
+def reached(view: View, frame: Frame) -> tuple[isl.Set, frozenset[Hashable]]:
+    """Return where what is in a frame may be executed, and the conditions that are not affine."""
     if frame not in view.executed:
         found, left = set_of(view, view.facts(frame))
         view.executed[frame] = found.intersect(view.known), frozenset(left)
-    found, conditions = view.executed[frame]
-    return found.intersect(inames_of(view, copy)), conditions
+    return view.executed[frame]
 
 
 def inames_of(view: View, copy: Copy, only: frozenset[str] | None = None) -> isl.Set:

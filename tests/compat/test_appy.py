@@ -130,3 +130,27 @@ def test_names_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     with pytest.raises(NoLibrary, match="CuPy"):
         appy.to_gpu(X)
+
+
+@appy.jit
+def all_updates(x: Any, bits: Any, products: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(n):
+        k = x[i] % 4
+        appy.atomic_mul(products, k, 1 + x[i] % 3)
+        appy.atomic_and(bits, (0, k), x[i])
+        appy.atomic_or(bits, (1, k), x[i])
+        appy.atomic_xor(bits, (2, k), x[i])
+        appy.syncthreads()
+
+
+def test_updates_of_all_operations() -> None:
+    x = np.random.default_rng(0).integers(0, 1000, 40)
+    bits, products = np.full((3, 4), 1023), np.ones(4, int)
+    all_updates(x, bits, products, 40)
+    assert "parallel for: proved" in all_updates.explain()
+    of_each = [x[x % 4 == k] for k in range(4)]
+    np.testing.assert_array_equal(products, [np.prod(1 + own % 3) for own in of_each])
+    np.testing.assert_array_equal(bits[0], [np.bitwise_and.reduce(own) & 1023 for own in of_each])
+    np.testing.assert_array_equal(bits[1], 1023)
+    np.testing.assert_array_equal(bits[2], [np.bitwise_xor.reduce(own) ^ 1023 for own in of_each])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen.lazy.report import ACCOUNT
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if ">>> " in p.read_text())
@@ -33,6 +34,7 @@ def test_there_are_pages() -> None:
 )
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # for examples that write files
+    ACCOUNT.clear()  # a page shows its own calls, not those of the tests before it
     text = FENCE.sub("", page.read_text())
     test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     assert len(test.examples) > 3

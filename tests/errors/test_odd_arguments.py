@@ -25,6 +25,8 @@ LEFT_OUT = {
     *("build", "emit", "report", "plot_domain", "show_dependency_graph", "is_legal"),
     # Plain Python, in compiled functions and outside: what NumPy raises stays.
     *("atomic_add", "atomic_max", "atomic_min", "atomic_sub", "prange", "vidx", "where", "debug"),
+    *("atomic_compare_exchange", "atomic_exchange", "printf"),
+    *(f"atomic_fetch_{word}" for word in ("add", "and", "max", "min", "mul", "or", "sub", "xor")),
 }
 FUNCTIONS = sorted(
     n for n in pg.__all__ if inspect.isfunction(getattr(pg, n)) and n not in LEFT_OUT

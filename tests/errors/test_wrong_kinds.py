@@ -20,6 +20,8 @@ OTHERS = {
     *("make_kernel", "make_function", "make_einsum", "make_copy_kernel"),
     *("parse_kernel", "parse_program", "fuse_kernels", "analyse", "jit"),
     *("atomic_add", "atomic_max", "atomic_min", "atomic_sub", "prange", "vidx", "where"),
+    *("atomic_compare_exchange", "atomic_exchange", "printf"),
+    *(f"atomic_fetch_{word}" for word in ("add", "and", "max", "min", "mul", "or", "sub", "xor")),
 }
 # What is needed besides.
 MORE: dict[str, tuple[Any, ...]] = {
@@ -36,6 +38,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "find_rules_matching": ("f*",),
     "plot_domain": ({"n": 4},),
     "report": ("report.html",),
+    "optimize_by_size": ([{"n": 3}],),
     "optimize_reductions": (pg.Limits(1, 1),),
     "pack_product": ("insn",),
     "rename_callable": ("f", "g"),

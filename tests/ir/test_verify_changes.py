@@ -9,6 +9,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import UserError
+from polygen.ir import expression as ex
 from polygen.ir import kernel as kernel_module
 from polygen.ir.domain import parse_domain
 from polygen.ir.expression import Subscript, Variable
@@ -50,6 +51,7 @@ FAULTS: dict[str, Callable[[Kernel], Kernel]] = {
     "an iname twice": partial(_domain, text="[n] -> { [i0,j1]: 0<=i0<n and 0<=j1<=i0 }"),
     "a variable's name": partial(_domain, text="[n] -> { [i0,b]: 0<=i0<n and 0<=b<=i0 }"),
     "a parameter": partial(_domain, text="[n,m] -> { [i0,j0]: 0<=i0<m and 0<=j0<=i0 }"),
+    "a separation": lambda knl: knl.copy(separations=(ex.Comparison(Variable("x"), "<", 3),)),
     "tags": lambda knl: knl.copy(tags={"i0": GroupTag(0), "j0": GroupTag(0)}),
 }
 

@@ -158,6 +158,28 @@ def test_where_data_decides() -> None:
     assert "simd: proved" in text
 
 
+def where_large(a: Any, y: Any, n: int) -> float:
+    t = 0.0
+    # pragma parallel for
+    for i in range(1, n):
+        if a[i] > 0.5:
+            a[i] = a[i - 1]
+            t = a[i] - 1
+        y[i] = t
+    return t
+
+
+def test_where_a_condition_alone_decides() -> None:
+    """What a wrong claim of the kind says changes nothing: threads would."""
+    a = RNG.random(100_000)
+    text = checked(where_large, a, 0 * a, 100_000)
+    assert (
+        "parallel for: believed: data decides which elements of 'a' are touched, and whether an "
+        "iteration reads 't' of another; a condition alone decides it: iterations stay in order"
+    ) in text
+    assert "g.0" not in text
+
+
 def recurrence(a: Any, n: int) -> None:
     # pragma parallel for
     for i in range(1, n):
@@ -287,6 +309,43 @@ def old_values(a: Any, b: Any, n: int) -> None:
         b[at] = kept
 
 
+def moved_strips(a: Any, b: Any, c: Any, m: int, n: int) -> None:
+    # pragma parallel for
+    for i in range(m):
+        for j in range(1, n, 16):
+            at = pg.vidx(j, 16, n)
+            b[i, at] = 0.5 * (a[i, at - 1] + a[i, at]) + len(at)
+            c[i, n - 1 - at] = pg.where(at < 20, at * 2, at.size)
+
+
+def tiles(a: Any, b: Any, m: int, n: int) -> None:
+    # pragma parallel for
+    for i in range(0, m, 16):
+        # pragma parallel for
+        for j in range(0, n, 8):
+            rows, columns = pg.vidx(i, 16, m), pg.vidx(j, 8, n)
+            b[rows[:, None], columns[None, :]] = a[rows[:, None], columns[None, :]] * 2
+
+
+def extremes_of_strips(a: Any, top: Any, low: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(0, n, pg.MVL):
+        at = pg.vidx(i, pg.MVL, n)
+        # pragma atomic
+        top[0] = max(top[0], np.max(a[at]))
+        low[i // pg.MVL] = min(a[at])
+
+
+def counted_strips(x: Any, weights: Any, h: Any, rows: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(0, n, pg.MVL):
+        at = pg.vidx(i, pg.MVL, n)
+        pg.atomic_add(h, x[at], weights[at])
+        pg.atomic_max(rows, (x[at], 1), weights[at])
+    for i in pg.prange(n):
+        pg.atomic_sub(rows, x[i], weights[i : i + 1])
+
+
 def counted(x: Any, h: Any, top: Any, n: int) -> None:
     for i in pg.prange(n):
         pg.atomic_add(h, x[i], 2)
@@ -300,6 +359,23 @@ def test_functions_that_say_what_pragmas_say() -> None:
     checked(old_values, X.copy(), 2 * X, 299)
     bins = RNG.integers(0, 7, 300)
     checked(counted, bins, np.zeros(7, int), np.full((2, 2), 3), 300)
+
+
+def test_strips_are_arrays_of_integers() -> None:
+    a = RNG.random((7, 50))
+    text = checked(moved_strips, a, 0 * a, 0 * a, 7, 50)
+    assert "parallel for: proved" in text
+    assert checked(tiles, a, 0 * a, 7, 50).count("parallel for: proved") == 2
+    text = checked(extremes_of_strips, X, np.zeros(1), np.zeros(3), 300)
+    assert "parallel for: proved" in text
+
+
+def test_atomic_updates_of_strips() -> None:
+    bins = RNG.integers(-3, 4, 300)
+    checked(counted_strips, bins, X, np.zeros(7), np.zeros((7, 2)), 300)
+    bins[7] = 7
+    with pytest.raises(IndexError):
+        pg.jit(counted_strips)(bins, X, np.zeros(7), np.zeros((7, 2)), 300)
 
 
 def gesummv(alpha: float, a: Any, x: Any, y: Any, m: int, n: int) -> None:
@@ -320,7 +396,31 @@ def test_array_statements() -> None:
     assert text.count(": proved") == 3
     text = checked(stencil, a, np.zeros((12, 12)), 12, 12)
     assert "1:m-1: proved" in text
-    assert "1:n-1: at most 64: so it is in the first call" in text
+    assert "1:n-1: at most 64: checked in each call" in text
+
+
+def test_lengths_are_checked_in_each_call() -> None:
+    compiled = pg.jit(stencil)
+    for n in (12, 66):
+        a = RNG.random((n, n))
+        wanted, found = np.zeros((n, n)), np.zeros((n, n))
+        stencil(a, wanted, n, n)
+        compiled(a, found, n, n)
+        np.testing.assert_allclose(found, wanted)
+    untouched = np.zeros((67, 67))
+    with pytest.raises(PragmaRefused, match=r"'1:n-1' has 65 elements in this call, and le\(64\)"):
+        compiled(RNG.random((67, 67)), untouched, 67, 67)
+    assert not untouched.any()
+
+
+def shortened(x: Any, y: Any, n: int) -> None:
+    n //= 2
+    # pragma :n=>parallel,le(8)
+    y[:n] = x[:n]
+
+
+def test_lengths_that_the_function_computes_are_believed() -> None:
+    assert ":n: at most 8: believed" in checked(shortened, X, 0 * X, 16)
 
 
 @pytest.mark.parametrize(
@@ -406,6 +506,73 @@ def test_a_pragma_about_python_is_listed() -> None:
     compiled = pg.jit(stays_python)
     assert compiled(X[:3], 3) == stays_python(X[:3], 3)
     assert "a pragma about Python: nothing is made of it" in compiled.explain()
+
+
+def updated(h: Any, x: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(n):
+        # pragma atomic
+        h[x[i]] += 1
+
+
+def doubled(x: Any, y: Any, n: int) -> None:
+    for i in prange(n):
+        y[i] = 2 * x[i]
+
+
+def in_helpers(h: Any, x: Any, y: Any, z: Any, n: int) -> None:
+    updated(h, x, n)
+    doubled(y, z, n)
+    doubled(z, y, n)
+
+
+def running(x: Any, n: int) -> None:
+    # pragma parallel for
+    for i in range(1, n):
+        x[i] += x[i - 1]
+
+
+def runs(x: Any, n: int) -> None:
+    running(x, n)
+
+
+def assigned(x: Any, y: Any, n: int) -> None:
+    # pragma :n=>parallel,le(4)
+    y[:n] = x[:n]
+
+
+def assigns(x: Any, y: Any, n: int) -> None:
+    assigned(x, y, n)
+
+
+def test_claims_in_helpers_are_looked_at() -> None:
+    text = checked(in_helpers, np.zeros(7, int), RNG.integers(0, 7, 300), X.copy(), 0 * X, 300)
+    first = updated.__code__.co_firstlineno
+    assert f"line {first + 1}: parallel for: proved" in text
+    assert f"line {doubled.__code__.co_firstlineno + 1}: prange: proved" in text
+    (knl,) = pg.jit(in_helpers).kernels(np.zeros(7, int), np.zeros(300, int), X, 0 * X, 300)
+    (update,) = [insn for insn in knl.instructions if getattr(insn, "atomicity", None)]
+    assert update.location is not None
+    assert update.location.line == first + 4
+    assert ":n: at most 4: believed" in checked(assigns, X, 0 * X, 3)
+
+
+def test_claims_in_helpers_are_refused_at_their_lines() -> None:
+    with pytest.raises(PragmaRefused, match="iteration i=1 writes the element of 'x'") as caught:
+        pg.jit(runs)(X.copy(), 300)
+    assert f":{running.__code__.co_firstlineno + 1}" in str(caught.value)
+
+
+def test_a_pragma_that_is_none_in_a_helper() -> None:
+    loop = "    #pragma parallel for shares(x)\n    for i in range(n):\n        x[i] = i\n"
+    helper_text = f"def helper(x, n):\n{loop}"
+    text = "def f(x, n):\n    helper(x, n)\n"
+    scope: dict[str, Any] = {}
+    exec(compile(helper_text, "<four>", "exec"), scope)  # noqa: S102
+    linecache.cache["<four>"] = (1, None, helper_text.splitlines(keepends=True), "<four>")
+    exec(text, scope)  # noqa: S102
+    with pytest.raises(UnknownClause, match="shares"):
+        pg.jit(scope["f"], source=text)(X.copy(), 300)
 
 
 def test_a_helper_elsewhere_at_the_same_place() -> None:

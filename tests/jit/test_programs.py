@@ -109,11 +109,13 @@ def test_schedules_for_large_sizes(kind: str, monkeypatch: pytest.MonkeyPatch) -
 
     scheduled: list[str] = []
 
-    def for_large_sizes(kernel: pg.Kernel, *, sizes: Mapping[str, int]) -> pg.Kernel:
+    def for_large_sizes(kernel: pg.Kernel, sizes: Mapping[str, int]) -> pg.Kernel:
         scheduled.append(kernel.name)
         return pg.optimize(kernel, sizes={n: 300 * size for n, size in sizes.items()})
 
-    monkeypatch.setattr("polygen.jitting.jit.optimize", for_large_sizes)
+    monkeypatch.setattr(
+        "polygen.jitting.compiled_programs._scheduled", for_large_sizes
+    )  # not those on disk
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotValidated)  # of several sums over columns, in tiles
         compare(of_kind(kind), monkeypatch, -1)

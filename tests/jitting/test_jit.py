@@ -14,6 +14,7 @@ import polygen as pg
 
 Array = np.ndarray[Any, Any]
 FACTOR = 2.0
+RNG = np.random.default_rng(0)
 
 
 @pg.jit
@@ -314,3 +315,39 @@ def test_debug_runs_python() -> None:
 
     with pg.debug():
         assert kind([1]) == "list"
+
+
+def product_of_loops(a: Any, b: Any, c: Any, n: int) -> None:
+    for i in range(n):
+        for j in range(n):
+            c[i, j] = 0.0
+            for k in range(n):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def product_by_a_number(a: Any, b: Any, c: Any, factor: int, n: int) -> None:
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                c[i, j] += factor * a[i, k] * b[k, j]
+
+
+def test_products_that_loops_spell_are_packed() -> None:
+    """Whatever sizes are passed, and integers that are no sizes, or that nothing reads."""
+    a, b = RNG.random((40, 40)), RNG.random((40, 40))
+    compiled, c = pg.jit(product_of_loops), np.ones((40, 40))
+    compiled(a, b, c, 36)
+    wanted = np.ones((40, 40))
+    wanted[:36, :36] = a[:36, :36] @ b[:36, :36]
+    np.testing.assert_allclose(c, wanted)
+    assert "tiles in registers, of packed operands: each element is used again" in (
+        compiled.explain()
+    )
+    compiled(a, b, c, -3)  # for which that kernel is not
+    compiled(a, b, c, 0)
+    np.testing.assert_allclose(c, wanted)
+    compiled, c = pg.jit(product_by_a_number), np.ones((40, 40))
+    compiled(a, b, c, 3, 40)
+    np.testing.assert_allclose(c, 1 + 3 * a @ b)
+    assert "each element is used again" in compiled.explain()

@@ -16,6 +16,8 @@ from polygen.errors import (
     MalformedExpression,
     MalformedInstruction,
     MalformedKernel,
+    NoAtomicUpdate,
+    NotDeterministic,
     ObligationUnchecked,
     ReservedName,
     ShapeNotFound,
@@ -249,3 +251,57 @@ def test_validation_looks_at_it() -> None:
     for change in changes:
         edit = where(Verbatim, partial(replace_all, change), "c")
         assert "other C is there than was written" in said(knl, edit(program), WrongStatement)
+
+
+ANY_ORDER = r"""
+... code(i) "hits[0] += 1;" writes(hits[0]) {id=c, inames=i, atomic=any_order}
+out[j] = hits[0] {id=o, dep=c, inames=j}
+"""
+HITS = [pg.GlobalArg("hits", np.int32, shape=1), pg.GlobalArg("out", np.int32, shape=1), "..."]
+LOOPS = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<1 }"]
+
+
+def test_texts_that_may_come_in_any_order() -> None:
+    """Iterations of the claim may run at once; what reads what they write comes behind them."""
+    knl = pg.make_kernel(LOOPS, ANY_ORDER, HITS)
+    insn = knl.instruction("c")
+    assert isinstance(insn, pg.CInstruction)
+    assert insn.atomicity == pg.Atomicity(any_order=True)
+    assert pg.parse_kernel(str(knl)) == knl
+    pg.tag_inames(knl, {"i": "g.0"})
+    plain = pg.make_kernel(LOOPS, ANY_ORDER.replace(", atomic=any_order", ""), HITS)
+    assert plain != knl
+    with pytest.raises(CannotProve):
+        pg.tag_inames(plain, {"i": "g.0"})
+    both = '... code(i) "hits[0] = 2;" writes(hits[0]) {id=o, dep=c, inames=i}'
+    mixed = pg.make_kernel(LOOPS[0], [ANY_ORDER.split("\n")[1], both], HITS)
+    with pytest.raises(CannotProve):  # one of them claims nothing
+        pg.tag_inames(mixed, {"i": "g.0"})
+
+
+def test_a_builder_claims_any_order() -> None:
+    b = pg.Builder()
+    n = b.size("n")
+    hits = b.array("hits", np.int32, 1)
+    with b.loop("i", 0, n):
+        b.code("hits[0] += 1;", writes=hits[0], atomic=pg.Atomicity(any_order=True), id="c")
+    insn = b.kernel().instruction("c")
+    assert isinstance(insn, pg.CInstruction)
+    assert insn.atomicity == pg.Atomicity(any_order=True)
+
+
+def test_texts_in_any_order_are_not_deterministic() -> None:
+    knl = pg.make_kernel(LOOPS, ANY_ORDER, HITS)
+    knl = pg.set_options(pg.tag_inames(knl, {"i": "g.0"}), deterministic=True)
+    with pytest.raises(NotDeterministic, match="'c' is verbatim C that work items execute in any"):
+        pg.generate_code(knl, "opencl")
+
+
+def test_other_claims_are_refused() -> None:
+    with pytest.raises(MalformedInstruction, match="never atomic") as caught:
+        kernel("{ [i]: 0<=i<n }", '... code(i) "x" {inames=i, atomic=init}')
+    assert "any_order" in (caught.value.remedy or "")
+    written = (ex.Subscript(ex.Variable("hits"), 0),)
+    insn = pg.CInstruction((), "x", assignees=written, id="c", atomicity=pg.Atomicity())
+    with pytest.raises(NoAtomicUpdate, match="is verbatim C, which is never atomic"):
+        pg.make_kernel("{ : }", [insn], HITS)

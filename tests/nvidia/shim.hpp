@@ -108,6 +108,8 @@ template <typename T> static inline T pg_shuffle(unsigned mask, T value, int fur
 }
 // As there is for numbers of 32 and 64 bits, to which others are promoted.
 #define PG_SHUFFLES(T) \
+    static inline T __shfl_sync(unsigned mask, T a, int lane) \
+    { return pg_shuffle(mask, a, lane - (int) pg_item % 32); } \
     static inline T __shfl_down_sync(unsigned mask, T a, unsigned by) \
     { return pg_shuffle(mask, a, (int) by); } \
     static inline T __shfl_up_sync(unsigned mask, T a, unsigned by) \

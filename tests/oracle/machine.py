@@ -39,6 +39,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Shuffle,
+    TensorProduct,
     Verbatim,
     Wait,
 )
@@ -390,7 +391,7 @@ class _Scope(Evaluator):
             elif isinstance(node, Call):
                 self._call(node)
             else:
-                assert not isinstance(node, BlocksBegun)  # only targets make it
+                assert not isinstance(node, BlocksBegun | TensorProduct)  # only targets make them
                 yield from self._any_loop(node)
         self._env = self._env.parents
 

@@ -31,6 +31,7 @@ NOT_DRAWN = {
     "diff_kernel": "it computes something else: tests/transforms/derivatives/test_diff_kernel.py",
     "to_batched": "the kernels of a sequence are called with the same arguments",
     "privatize_atomics": "these kernels update nothing atomically: tests/transforms has its own",
+    "use_tensor_cores": "it takes sums of products that are loops: tests/transforms has its own",
     "split_scan": "no reduction of these kernels grows along a loop: tests/transforms has its own",
     "reduce_online": "it takes sums of powers alone: tests/transforms has its own",
     "split_argmax": "it takes elements as they are, or integers: tests/transforms has its own",
@@ -259,6 +260,13 @@ def _full_tiles(knl: Kernel, r: random.Random) -> AnyStep | None:
     if not inner or len(knl.separations) > 2:
         return None
     return AnyStep("separate_full_tiles", (r.sample(inner, r.randint(1, min(2, len(inner)))),))
+
+
+def _pad_tiles(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inner = [i for i in knl.inames if i.endswith("_inner")]
+    if not inner:
+        return None
+    return AnyStep("pad_tiles", (r.sample(inner, r.randint(1, min(2, len(inner)))),))
 
 
 def _chunk(knl: Kernel, r: random.Random) -> AnyStep | None:
@@ -588,6 +596,37 @@ def _collect(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("collect_reduction", r.choice(found)) if found else None
 
 
+def _time_tiles(knl: Kernel, r: random.Random) -> AnyStep | None:
+    if not knl.inames:
+        return None
+    axes = r.choice((1, 2))
+    points = [r.choice((3, 5, 8)) for _ in range(axes)]
+    return AnyStep("overlap_time_tiles", (r.choice(knl.inames), r.choice((1, 2)), points))
+
+
+def _absorb(knl: Kernel, r: random.Random) -> AnyStep | None:
+    found = [insn.id for insn in knl.assignments if insn.reductions] or [
+        insn.id for insn in knl.assignments
+    ]
+    return AnyStep("absorb_identity", (r.choice(found),)) if found else None
+
+
+def _pad_reduction(knl: Kernel, r: random.Random) -> AnyStep | None:
+    reduced = sorted({i for insn in knl.instructions for i in insn.reduction_inames})
+    if not reduced:
+        return None
+    others = [iname for iname in knl.inames if iname not in reduced]
+    return AnyStep("pad_reduction", (r.choice(reduced), r.choice(others))) if others else None
+
+
+def _pair_factors(knl: Kernel, r: random.Random) -> AnyStep | None:
+    found = [insn for insn in knl.expanded.assignments if insn.reductions and insn.within_inames]
+    if not found:
+        return None
+    insn = r.choice(found)
+    return AnyStep("pair_factors", (insn.id, r.choice(sorted(insn.within_inames))))
+
+
 def _share_reduction(knl: Kernel, r: random.Random) -> AnyStep | None:
     # Numbers without a type of their own have another one once they are stored: docs/proofs.md.
     known = kinds(infer_types(knl.expanded))
@@ -671,6 +710,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "rename_iname within": (_rename_within, 2),
     "peel": (_peel, 2),
     "pad_iname": (_pad_loop, 1),
+    "pad_tiles": (_pad_tiles, 1),
     "index_set_split": (_index_sets, 2),
     "separate_full_tiles": (_full_tiles, 2),
     "chunk_iname": (_chunk, 1),
@@ -707,6 +747,10 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "remove_inames_from_insn": (_fewer_inames, 1),
     "realize_reduction": (_realize, 2),
     "collect_reduction": (_collect, 1),
+    "overlap_time_tiles": (_time_tiles, 0.5),
+    "absorb_identity": (_absorb, 0.5),
+    "pad_reduction": (_pad_reduction, 1),
+    "pair_factors": (_pair_factors, 1),
     "reduce_in_parts": (_parts, 1),
     "unroll_reduction": (_terms, 1),
     "parallelize_reduction": (_share_reduction, 1),

@@ -12,7 +12,7 @@ import polygen as pg
 from polygen.analysis.order.loop_tree import BarrierNode
 from polygen.ir.expression import sum_of
 from polygen.ir.kernel import Kernel
-from polygen.lower import bounds, emit, needed_guards
+from polygen.lower import bounds, loop_ranges, needed_guards
 from tests.few import few
 from tests.oracle.compare import check, typed
 from tests.oracle.evaluate import OracleError
@@ -171,7 +171,7 @@ def test_dropped_barriers_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_loops_that_run_too_far_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emit, "loop_bounds", _one_too_far(bounds.loop_bounds))
+    monkeypatch.setattr(loop_ranges, "loop_bounds", _one_too_far(bounds.loop_bounds))
     assert _fails(range(20))
 
 

@@ -89,3 +89,40 @@ def test_a_subscript_outside_is_an_error() -> None:
         np.testing.assert_array_equal(compiled(x, inside), function(x, inside))
         with pytest.raises(IndexError):
             compiled(x, np.array([0, 7, 2]))
+
+
+def _stepped(x: Any, first: int, end: int, by: int) -> tuple[int, Any]:
+    last = -99
+    for i in range(first, end, by):
+        x[i] += i
+        last = i
+    return last, x
+
+
+def _parts(x: Any, by: int) -> Any:
+    x[by::by] *= 2
+    return x[::by]
+
+
+def test_ranges_with_any_step() -> None:
+    compiled = pg.jit(_stepped, strict=True)
+    for first, end, by in (
+        (0, 20, 3), (0, 20, -1), (19, 0, -4), (19, -1, -1), (5, 5, 2), (3, 4, 7), (0, 21, 20),
+    ):  # fmt: skip
+        found, meant = (f(np.zeros(30), first, end, by) for f in (compiled, _stepped))
+        assert found[0] == meant[0]
+        np.testing.assert_array_equal(found[1], meant[1])
+    for function in (compiled, _stepped):
+        with pytest.raises(ValueError, match="arg 3 must not be zero"):
+            function(np.zeros(30), 0, 9, 0)
+
+
+def test_slices_with_any_step() -> None:
+    compiled = pg.jit(_parts)
+    for by in (1, 2, 3, 40, -1, -2):
+        x = np.arange(11.0)
+        found, meant = compiled(x, by), _parts(np.arange(11.0), by)
+        np.testing.assert_array_equal(found, meant)
+        assert np.shares_memory(found, x)
+    pg.jit(_parts, strict=True)(np.ones(5), 2)
+    pg.jit(_parts, strict=True)(np.ones(5), -2)

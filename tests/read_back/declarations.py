@@ -9,6 +9,7 @@ from tests.read_back.expressions import FIELDS, Known, kind_of
 from tests.read_back.tokens import WrongText, tokens
 from tests.read_back.vectors import Vectors
 
+_PLACES = {"run.sizes['l', 0]": "x", "run.sizes['l', 1]": "y"}
 CONVERT = {"i": "to_integer", "f": "to_real", "b": "bool", "c": "to_complex"}
 
 
@@ -22,6 +23,8 @@ class Declarations(Vectors):
     Attributes:
         lines: its body, in Python.
         pool: where variables begin that are parts of a group's memory, in bytes.
+        registers: how many there are in each part of a matrix that was loaded.
+        places: names of the work item's place along the first two axes: ``x`` or ``y``.
     """
 
     def __init__(self, text: str, expected: Expected) -> None:
@@ -30,6 +33,8 @@ class Declarations(Vectors):
         self.reals = frozenset([n for n, kind in expected.declared.items() if kind == "f"])
         self.lines: list[str] = []
         self.pool: dict[str, int] = {}
+        self.places: dict[str, str] = {}
+        self.registers: dict[str, int] = {}
         self.depth = 1
         self._names = 0
         self.threads = expected.grid or expected.in_parallel
@@ -123,6 +128,8 @@ class Declarations(Vectors):
             self.results.add(known.python)
         else:
             known = self.declare(name, kind, lanes=lanes)
+            if value in _PLACES:
+                self.places[known.python] = _PLACES[value]
             none = "None" if lanes == 1 else f"Lanes([None] * {lanes})"
             value = f"{CONVERT[kind]}({value})" if value else none
         self.add(f"{known.python} = {value}")

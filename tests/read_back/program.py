@@ -36,6 +36,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Shuffle,
+    TensorProduct,
     Verbatim,
     Wait,
 )
@@ -265,6 +266,18 @@ def _loop(t: Translator, node: Loop) -> None:
     t.depth -= 1
 
 
+def _at_once_by_all(t: Translator, node: Any) -> None:
+    """Translate a nest that a warp executes together: its iterations are not counted."""
+    if not isinstance(node, Loop):
+        t.block((node,))
+        return
+    t.add(f"for {_plain(node.iname)} in range({t.expr(node.lower)}, {t.expr(node.upper)}):")
+    t.depth += 1
+    for inner in node.body:
+        _at_once_by_all(t, inner)
+    t.depth -= 1
+
+
 def _at_once(t: Translator, node: Loop) -> None:
     (assign,), lane = node.body, _plain(node.iname)
     assert isinstance(assign, Assign)
@@ -317,6 +330,7 @@ _STATEMENTS: Mapping[type, Callable[[Translator, Any], None]] = {
     Call: _call,
     Barrier: _barrier,
     Wait: lambda t, _: t.add("run.note('wait')" if t.waits else "pass"),
+    TensorProduct: lambda t, node: _at_once_by_all(t, node.nest),
     BlocksBegun: lambda t, _: t.add("pass"),
 }
 

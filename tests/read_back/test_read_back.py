@@ -12,6 +12,7 @@ import pytest
 import polygen as pg
 from polygen.pipeline import generate_code
 from polygen.targets.programs.program import Program
+from tests.lower.test_tensor_products import small
 from tests.read_back.compare import check
 from tests.read_back.run import Differs
 
@@ -127,6 +128,14 @@ def _unrolled() -> pg.Kernel:
     return pg.tag_inames(_rows(), {"i": "for", "j": "unr"}, force=True)
 
 
+def _on_cores() -> pg.Kernel:
+    return small("float64", 8).copy(name="k")
+
+
+def _halves_on_cores() -> pg.Kernel:
+    return small("float16", 16, right="bn[k,q,t,v]").copy(name="k")
+
+
 @cache
 def _made(make: Callable[[], pg.Kernel], target: str) -> Program:
     return generate_code(make(), target)
@@ -197,6 +206,19 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     (_two_vectors, "c", "c_lanes[1]", "c_lanes[2]"),
     (_two_vectors, "c", "(b + 4 * i) = ", "(b + 4 * i) = 1.0f + "),
     (_vectors, "cuda", "pg_vector<float, 4>>(b", "pg_vector<float, 2>>(b"),
+    # tensor cores
+    (_on_cores, "cuda", "l_a[16 * i + t]", "l_a[16 * i]"),
+    (_on_cores, "cuda", "2 * (i / 2) + i]", "2 * (i / 2) + t]"),
+    (_on_cores, "cuda", "&s[2 * q + 1], &s[2 * q + 4]", "&s[2 * q + 4], &s[2 * q + 1]"),
+    (
+        _on_cores,
+        "cuda",
+        "{l_a[16 * i + t], l_a[16 * i + t + 8]",
+        "{l_a[16 * i + t + 8], l_a[16 * i + t]",
+    ),
+    (_halves_on_cores, "cuda", "pg_load_matrices<1>", "pg_load_matrices<0>"),
+    (_halves_on_cores, "cuda", "64 * i + 16 * t", "64 * i"),
+    (_halves_on_cores, "cuda", "l_a_parts[0], l_bn_parts[q]", "l_a_parts[0], l_bn_parts[0]"),
 ]
 
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from polygen.ir.tags import GroupTag
-from polygen.lower.program import Declare, HostLoop
+from polygen.lower.program import Declare, HostLoop, TensorProduct
 from tests.read_back import lanes, values
 from tests.read_back.run import Function, compiled
 from tests.read_back.subject import Subject
@@ -40,11 +40,15 @@ def of_text(subject: Subject) -> tuple[Function, Reader]:
 
 
 def _check_loops(subject: Subject, reader: Reader) -> None:
+    products = [n for n in subject.nodes if isinstance(n, TensorProduct)]
     kept = {n.iname for n in subject.loops if not n.at_once}
+    on_cores = {iname for n in products for iname, _, _ in (*n.depths, *n.loops)}
+    kept |= on_cores
     kept |= {n.iname for n in subject.nodes if isinstance(n, HostLoop)}
     if reader.loops != kept:
         raise WrongText(f"loops over {sorted(reader.loops)}, not {sorted(kept)}")
     unrolled = {n.iname for n in subject.loops if n.unroll}
+    unrolled |= on_cores
     if reader.unrolled != unrolled:
         raise WrongText(f"unrolled: {sorted(reader.unrolled)}, not {sorted(unrolled)}")
 
@@ -63,7 +67,8 @@ def _check_pool(subject: Subject, reader: Reader) -> None:
 
 def _bytes(node: Declare) -> int:
     # Numbers of 16 bits are computed with as float; vectors of three take the place of four.
-    size = max(node.dtype.itemsize, 4) if node.dtype.kind in "fV" else node.dtype.itemsize
+    is_wide = node.dtype.kind in "fV" and not node.is_short
+    size = max(node.dtype.itemsize, 4) if is_wide else node.dtype.itemsize
     return size * (node.extent or 1) * (4 if node.vector == 3 else node.vector or 1)
 
 

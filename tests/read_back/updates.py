@@ -34,6 +34,7 @@ _ATOMIC = {
 _FENCES = {"CLK_LOCAL_MEM_FENCE": "l", "CLK_GLOBAL_MEM_FENCE": "g"}
 
 
+_OF_WARPS = {"pg_parts": "_parts", "pg_load_matrices": "_load_matrices"}
 _CALLS = ("atomic_", "atom_", "atomicA", "atomicC", "atomicE", "atomicM", "atomicO", "atomicX")
 
 
@@ -70,6 +71,8 @@ class Updates(Declarations):
             self._atomic("atomicAdd")
         elif word == "pg_copy":
             self._copy()
+        elif word in _OF_WARPS or word.startswith("pg_multiply_"):
+            getattr(self, _OF_WARPS.get(word, "_multiply"))()
         elif word in ("struct",) or self.words[self.at + 1].isidentifier():
             # The results of a function that has several: const name = call;
             self.at += 2 if word == "struct" else 1
@@ -110,6 +113,74 @@ class Updates(Declarations):
             self.expect(",", "&")
             self.add(f"{known.python}.put({at}, {self.expression()}, 'p')")
         self.expect(")", ";")
+
+    def _parts(self) -> None:
+        """Read ``pg_parts<4> a_parts[2];``."""
+        self.expect("pg_parts", "<")
+        registers = self.take()
+        self.expect(">")
+        name = self.take()
+        self.expect("[")
+        self.expression()
+        self.expect("]", ";")
+        known = self.declare(name, "i", in_memory=True)
+        self.registers[known.python] = int(registers)
+        self.add(f"{known.python} = {{}}")
+
+    def _load_matrices(self) -> None:
+        """Read ``pg_load_matrices<0>(a_parts[0], {&a[i]});``."""
+        self.expect("pg_load_matrices", "<")
+        is_transposed = self.take() == "1"
+        self.expect(">", "(")
+        known = self.known(self.take())
+        at = self.key(known)
+        self.expect(",", "{")
+        rows: list[str] = []
+        while not self.accept("}"):
+            self.expect("&")
+            array = self.known(self.take())
+            rows.append(self._of_any(f"({array.python}, {self.key(array)})"))
+            self.accept(",")
+        self.expect(")", ";")
+        registers = self.registers[known.python]
+        texts = f"[{', '.join(rows)}], {registers}, {is_transposed}, run.sizes['l', 1]"
+        made = f"parts_of({texts})"
+        self.add(f"{known.python}[{at}] = {made}")
+
+    def _of_any(self, value: str) -> str:
+        """Return what a value is for another work item of the warp: a function of its place."""
+        names, places = ", ".join(self.places), ", ".join(self.places.values())
+        return f"lambda x, y: (lambda {names}: {value})({places})"
+
+    def _multiply(self) -> None:
+        """Read ``pg_multiply_float64({&c[0], &c[1]}, {a[i]}, {b[i]});``.
+
+        What work items pass is asked of all of the warp.
+        """
+        self.at += 1
+        self.expect("(", "{")
+        sums: list[str] = []
+        while not self.accept("}"):
+            self.expect("&")
+            known = self.known(self.take())
+            sums.append(f"({known.python}, {self.key(known)})")
+            self.accept(",")
+        factors = [self._passed(), self._passed()]
+        self.expect(")", ";")
+        texts = ", ".join([f"[{', '.join(sums)}]", *factors])
+        self.add(f"add_product({texts}, run.sizes['l', 0], run.sizes['l', 1])")
+
+    def _passed(self) -> str:
+        """Read what a work item passes; return that of any: functions of its place."""
+        self.expect(",")
+        if not self.accept("{"):  # it was loaded before
+            known = self.known(self.take())
+            return f"{known.python}[{self.key(known)}]"
+        found: list[str] = []
+        while not self.accept("}"):
+            found.append(self._of_any(self.expression()))
+            self.accept(",")
+        return f"[{', '.join(found)}]"
 
     def assignment(self, how: str) -> None:
         """Read an assignment; `how` is that of `Memory.put`."""

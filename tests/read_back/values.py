@@ -196,6 +196,80 @@ def opaque(*values: Value) -> Value:
     return float(round(found))
 
 
+Passed: TypeAlias = Callable[[int, int], Value]  # what a work item passes, of its place
+_LANES = [(x, y) for y in range(8) for x in range(4)]  # of a warp
+
+
+def add_product(
+    sums: list[tuple[Any, Value]],
+    left: list[Passed | tuple[Passed, Passed]],
+    right: list[Passed | tuple[Passed, Passed]],
+    x: int,
+    y: int,
+) -> None:
+    """Do what a warp's instruction does to what one work item holds.
+
+    As the PTX ISA has it ("Matrix Fragments for mma"): of 4 work items side by side, 8 times, the
+    one at (x, y) holds elements (y, 2*x) and (y, 2*x + 1) of the sum, and those 8 rows further
+    down.  It passes element (y, x) of the left matrix, the one 8 rows further down, and so on for
+    every fourth column; and element (x, y) of the right one, and so on for every fourth row.  Of
+    pairs of numbers, it passes elements (y, 2*x) and (y, 2*x + 1), and so on for every eighth.
+
+    Parameters:
+        sums: arrays, and places in them.
+        left: what any work item passes of the left matrix.
+        right: of the right one.
+        x: the place of the work item in the warp, along the first axis.
+        y: along the second one.
+    """
+    rows, first = len(sums) // 2, y - y % 8
+    assert len(left) == rows * len(right)
+    for h in range(rows):
+        for v in range(2):
+            array, at = sums[2 * h + v]
+            added = 0.0
+            for number, passed in enumerate(right):
+                both = zip(_numbers(left[number * rows + h]), _numbers(passed), strict=True)
+                for a, b in both:
+                    added += sum(a(t, y) * b(t, first + 2 * x + v) for t in range(4))
+            array.put(at, array[at] + added, "p")
+
+
+def _numbers(passed: Passed | tuple[Passed, Passed]) -> tuple[Passed, ...]:
+    return passed if isinstance(passed, tuple) else (passed,)
+
+
+def parts_of(
+    rows: list[Callable[[int, int], tuple[Any, int]]], registers: int, transposed: bool, y: int
+) -> list[tuple[Passed, Passed]]:
+    """Return what any work item gets by ``ldmatrix``, for each register: two numbers.
+
+    Work item number 8*m + r says where row r of matrix m begins, of 8 x 8 numbers.  The one at
+    (x, y) gets elements (y, 2*x) and (y, 2*x + 1) of each; of a transposed one, (2*x, y) and
+    (2*x + 1, y).
+
+    Parameters:
+        rows: for each load, where a work item says that a row begins: an array, and a place.
+        registers: how many there are.
+        transposed: whether matrices are.
+        y: the place of the work item along the second axis.
+    """
+    each, first = registers // len(rows), y - y % 8
+    begins = [[row(x, first + down) for x, down in _LANES] for row in rows]  # as loops are now
+
+    def element(load: int, m: int, e: int) -> Passed:
+        def number(x: int, y: int) -> Value:
+            row, place = (2 * x + e, y % 8) if transposed else (y % 8, 2 * x + e)
+            array, begin = begins[load][8 * m + row]
+            return array[begin + place]
+
+        return number
+
+    return [
+        (element(load, m, 0), element(load, m, 1)) for load in range(len(rows)) for m in range(each)
+    ]
+
+
 def shuffled(value: Value, distance: int) -> Value:
     """Return what stands for the number that another work item has."""
     if isinstance(value, complex):
@@ -246,6 +320,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "isnan": cmath.isnan,
     "isinf": lambda a: abs(a) == math.inf,
     "isfinite": lambda a: abs(a) < math.inf,
+    "signbit": lambda a: math.copysign(1.0, complex(a).real) < 0,
     "real": lambda a: complex(a).real,
     "imag": lambda a: complex(a).imag,
     "conj": lambda a: a.conjugate(),

@@ -9,7 +9,9 @@ from typing import TypeAlias
 import polygen as pg
 from polygen.errors import UserError
 from polygen.ir.show_expression import show_expression
+from polygen.ir.value_texts import NotText
 from polygen.targets.programs.program import DeviceFunction, Program
+from polygen.targets.programs.program_text import program_of_text, program_text
 
 TARGETS = ("c", "opencl", "cuda")
 _HASHED = 16  # hexadecimal digits
@@ -34,10 +36,21 @@ _REFUSED = "refused: "
 
 def _text(program: Program) -> str:
     """Return the source, and what the host does with it as comments."""
+    _keep(program)
     arguments = [f"//   {argument!r}" for argument in program.arguments]
     lines = ["// arguments", *arguments, *map(_launch, program.launches)]
     lines += [f"// extension {name}" for name in sorted(program.extensions)]
     return "\n".join([program.source, *lines, ""])
+
+
+def _keep(program: Program) -> None:
+    """Check that the text that the cache on disk has of a program stands for it."""
+    try:
+        kept = program_text(program)
+    except NotText as error:
+        assert "UserFunction" in str(error)
+        return
+    assert program_of_text(kept) == program
 
 
 def _launch(launch: DeviceFunction) -> str:

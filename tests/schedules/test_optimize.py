@@ -79,6 +79,21 @@ def test_threads_have_work(n: int, is_shared: bool) -> None:
     assert (new is knl) != is_shared
 
 
+def test_steps_are_proved_also_where_proofs_are_off() -> None:
+    """What is legal is found by trying: unproved, every try would succeed."""
+    knl = pg.make_kernel(
+        "{ [t, i]: 0<=t<T and 1<=i<n-1 }",
+        "a[i] = (a[i-1] + a[i] + a[i+1])/3",
+        loop_priority="t, i",
+        target="c",
+    )
+    sizes = {"T": 9, "n": 100_000}
+    with pg.without_proofs():
+        fast = pg.optimize(knl, sizes=sizes)
+    assert "i" not in fast.tags
+    assert fast == pg.optimize(knl, sizes=sizes)
+
+
 def test_steps_of_time_stay_outside() -> None:
     knl = kernel(
         "{ [t,i,j]: 0<=t<T and 0<=i,j<n }",

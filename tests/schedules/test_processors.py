@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -244,21 +245,39 @@ def test_loops_that_compilers_make_vectors_of_have_none() -> None:
 # --- sums in triangles, orders
 
 
-def test_threads_share_the_rows_of_a_triangle() -> None:
+def in_a_triangle(term: str) -> pg.Kernel:
+    """Return a sum for each element of a triangle."""
     knl = kernel(
         "{ [i,j,k]: 0<=j<=i<n and 0<=k<m }",
-        "out[i,j] = sum(k, a[i,k]*a[j,k])",
+        f"out[i,j] = sum(k, {term})",
         pg.GlobalArg("out", np.float64, shape="n, n"),
         loop_priority="i, j",
     )
-    new = optimized(pg.add_dtypes(knl, {"a": np.float64}), n=300, m=300)
-    assert "g.0" in tags(new).values()
-    assert "collapse" not in pg.generate_code(new).source  # parts of all threads are alike
-    for n, m in ((1, 1), (9, 70), (17, 0)):
+    return pg.add_dtypes(knl, {"a": np.float64})
+
+
+def check_triangle(knl: pg.Kernel, value: Callable[[Any], Any]) -> None:
+    """Compare a triangle with NumPy's values; what lies above it stays as it is."""
+    for n, m in ((1, 1), (9, 70), (17, 0), (101, 3)):
         a = np.random.default_rng(n).random((n, m))
         out = np.full((n, n), -1.0)
-        new(a=a, out=out)
-        np.testing.assert_allclose(out, np.tril(a @ a.T) + np.triu(np.full((n, n), -1.0), 1))
+        knl(a=a, out=out)
+        wanted = np.where(np.tri(n, dtype=bool), value(a), -1.0)
+        np.testing.assert_allclose(out, wanted, rtol=1e-12)
+
+
+def test_threads_share_the_rows_of_a_triangle() -> None:
+    new = optimized(in_a_triangle("a[i,k] + a[j,k]"), n=300, m=300)
+    assert "g.0" in tags(new).values()
+    assert "collapse" not in pg.generate_code(new).source  # parts of all threads are alike
+    check_triangle(new, lambda a: a.sum(axis=1)[:, None] + a.sum(axis=1))
+
+
+def test_products_in_a_triangle_are_tiles_that_threads_take_when_they_are_free() -> None:
+    new = optimized(in_a_triangle("a[i,k]*a[j,k]"), n=300, m=300)
+    assert {"pad_tiles", "precompute"} <= {step.name for step in new.history}
+    assert "for collapse(2) schedule(dynamic, " in pg.generate_code(new).source
+    check_triangle(new, lambda a: a @ a.T)
 
 
 def test_tiles_of_products_keep_their_order() -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import NotAProduct, NotPaddable
+from polygen.errors import NotAProduct
 from polygen.ir.kernel import Kernel
 from polygen.schedules.contractions import contraction_of
 from polygen.schedules.nests import Extents
+from polygen.schedules.product_forms import as_product
 from polygen.schedules.register_tiles import Shape, in_register_tiles
 from tests.few import few
 from tests.nvidia.nvrtc import compile_for
@@ -157,7 +158,7 @@ def test_rows_of_whole_vectors_are_copied_as_vectors() -> None:
         ("c[i,j] = sum(k, a[i,k]*b[k,j]*s[k])", "products of two factors"),
         ("c[i,j] = sum(k, a[i,k]*s[k])", "each on a loop of its own"),
         ("c[i,j] = sum(k, a[i,k]*b[0,j])", "both depend on 'k'"),
-        ("c[i,j] = max(k, a[i,k]*b[k,j])", "no sum over one iname"),
+        ("c[i,j] = max(k, a[i,k]*b[k,j])", "has no sum"),
         ("c[i,j] = sum(k, a[i,k]*b[k,j]) + sum(k, a[i,k])", "has not one sum"),
         ("c[i,j] = if(i < j, sum(k, a[i,k]*b[k,j]), 0)", "has a condition"),
         ("c[i,j] = sum(k, a[i,k]*b[k,j])  {if=i < j}", "has a condition"),
@@ -190,19 +191,89 @@ def test_loops_on_axes_and_integers_of_two_types_are_left() -> None:
         contraction_of(mixed, "c", Extents(mixed, {}))
 
 
-def test_triangles_are_refused_by_name() -> None:
-    knl = kernel(
-        ["{ [i,j]: 0<=j<=i<n }", "{ [k]: 0<=k<l }"],
-        "c[i,j] = sum(k, a[i,k]*a[j,k])  {id=c}",
-        pg.GlobalArg("a", "float32", "n,l"),
-        pg.GlobalArg("c", "float32", "n,n"),
-        target="cuda",
-    )
-    with pytest.raises(NotPaddable):
-        tiled(knl)
-    fast = pg.optimize(knl, LIMITS, sizes={"n": 512, "l": 512})
-    assert any("in registers" in str(choice) and not choice.is_taken for choice in fast.choices)
-    assert "g.0" in map(str, fast.tags.values())
+TRIANGLE = "{ [i,j,k]: 0<=j<=i<n and 0<=k<l }"
+SQUARE = {"a": "n,l", "b": "n,l", "c": "n,n"}
+FORMS = {
+    "triangle": Case(
+        "c[i,j] = 2*c[i,j] + sum(k, a[i,k]*a[j,k])",
+        {"a": "n,l", "c": "n,n"},
+        lambda a, c: np.where(_lower(c), 2 * c + a @ a.T, c),
+        TRIANGLE,
+    ),
+    "upper, transposed": Case(
+        "c[i,j] = sum(k, a[k,i]*b[k,j])",
+        {"a": "l,n", "b": "l,n", "c": "n,n"},
+        lambda a, b, c: np.where(_lower(c).T, a.T @ b, c),
+        "{ [i,j,k]: 0<=i<=j<n and 0<=k<l }",
+    ),
+    "several products": Case(
+        "c[i,j] = c[i,j] + sum(k, a[i,k]*b[j,k] + b[i,k]*a[j,k])",
+        SQUARE,
+        lambda a, b, c: np.where(_lower(c), c + a @ b.T + b @ a.T, c),
+        TRIANGLE,
+    ),
+    "three factors": Case(
+        "c[i,j] = sum(k, s[k]*a[i,k]*b[k,j])", {**NN, "s": "l"}, lambda a, b, c, s: (a * s) @ b
+    ),
+    "two sums": Case(
+        "c[i,j] = sum((q,k), a[i,q,k]*b[q,k,j])",
+        {"a": "n,l,l", "b": "l,l,m", "c": "n,m"},
+        lambda a, b, c: np.einsum("iqk,qkj->ij", a, b),
+        "{ [i,j,k,q]: 0<=i<n and 0<=j<m and 0<=k,q<l }",
+    ),
+    "triangular factor": Case(
+        "c[i,j] = sum(k, a[i,k]*b[k,j])",
+        {"a": "n,n", "b": "n,m", "c": "n,m"},
+        lambda a, b, c: np.tril(a) @ b,
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<=i }",
+    ),
+}
+
+
+def _lower(c: Any) -> Any:
+    return np.tri(len(c), dtype=bool)
+
+
+def formed(knl: Kernel) -> Kernel:
+    new, name = as_product(knl, "c")
+    return in_register_tiles(new, contraction_of(new, name, Extents(new, {})), SMALL)
+
+
+@few(1, "name", FORMS)
+def test_other_forms(name: str) -> None:
+    """Parts of a result, several products, factors and sums: as NumPy's, and CUDA C++."""
+    case = FORMS[name]
+    knl = formed(case.kernel())
+    run = knl.executor("c")
+    for sizes in (*SIZES, {"n": 20, "m": 7, "l": 6}, *NOTHING):
+        arrays = case.arrays(sizes)
+        expected = case.expected(**{key: value.copy() for key, value in arrays.items()})
+        run(**arrays)
+        np.testing.assert_array_equal(arrays["c"], expected, str(sizes))
+    code, log = compile_for("compute_90", str(pg.generate_code(knl.copy(target="cuda"))))
+    assert code, log
+
+
+@few(0, "name", FORMS)
+def test_other_forms_in_opencl(name: str) -> None:
+    case = FORMS[name]
+    run = formed(case.kernel("float64")).executor("opencl")
+    for sizes in SIZES:
+        arrays = case.arrays(sizes, "float64")
+        expected = case.expected(**{key: value.copy() for key, value in arrays.items()})
+        _, found = run(**arrays)
+        np.testing.assert_array_equal(found[0], expected, str(sizes))
+
+
+@few(1, "name", FORMS)
+def test_optimize_takes_tiles_for_other_forms(name: str) -> None:
+    knl = FORMS[name].kernel(target="cuda")
+    sizes = {"n": 1024, "m": 1024, "l": 1024 if name != "two sums" else 32}
+    fast = optimized(knl, **sizes)
+    assert "in registers" in str(fast.choices[0])
+    assert fast.choices[0].is_taken
+    has_triangle = any(word in name for word in ("triang", "upper", "several"))
+    assert has_triangle == ("pad_tiles" in [step.name for step in fast.history])
 
 
 def optimized(knl: Kernel, **sizes: int) -> Kernel:

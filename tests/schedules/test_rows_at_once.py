@@ -90,3 +90,19 @@ def test_rows_that_need_each_other_are_one_by_one() -> None:
         wanted[i, 1:-1] = wanted[i - 1, 1:-1] + a[i - 1, 1:-1] + a[i + 1, 1:-1]
     new(a=a, b=b)
     np.testing.assert_allclose(b, wanted, rtol=1e-14)
+
+
+def test_rows_of_many_nests_are_one_by_one() -> None:
+    lines = [f"a{k + 1}[i{k},j{k}] = a{k}[i{k}-1,j{k}] + a{k}[i{k}+1,j{k}]" for k in range(9)]
+    for count, are_many in ((8, False), (9, True)):
+        knl = kernel(
+            [f"{{ [i{k},j{k}]: 1<=i{k},j{k}<n-1 }}" for k in range(count)],
+            "\n".join(lines[:count]),
+            pg.GlobalArg(", ".join(f"a{k}" for k in range(10)), "float64", "n, n"),
+            loop_priority=[f"i{k}, j{k}" for k in range(count)],
+            seq_dependencies=True,
+        )
+        new = optimized(knl)
+        assert has_rows_at_once(new) is not are_many
+        left = [c for c in new.choices if "more than 8 such nests" in c.why and not c.is_taken]
+        assert len(left) == (9 if are_many else 0)

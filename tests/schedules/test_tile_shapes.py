@@ -66,3 +66,20 @@ def test_bytes_of_a_shape() -> None:
     assert shape.threads == 32
     assert shape.local_bytes(4) == (32 + 64 + 2 * 4) * 8 * 4
     assert Shape(32, 64, 8, (4, 8, 1), 4).local_bytes(4) == 2 * shape.local_bytes(4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "itemsize", "measured"),
+    [("float64", 8, 2.677e-3), ("float16", 2, 0.479e-3), ("tf32", 4, 0.984e-3)],
+)
+def test_tiles_on_tensor_cores(kind: str, itemsize: int, measured: float) -> None:
+    """Times of benchmarks/tensor_core_tiles.py on an H200."""
+    extent = Extent(4096, 4096, 4096, 1, itemsize, kind)
+    found = best_tiles(extent, H200, 132, ROOM)
+    assert found.seconds == pytest.approx(measured, rel=0.05)
+    assert found.shape.in_warps
+    across, down, _ = found.shape.items
+    assert (across, down % 8) == (4, 0)
+    for room in (16 * 1024, 48 * 1024):
+        small = best_tiles(extent, H200, 132, room).shape
+        assert small.local_bytes(itemsize) <= 48 * 1024

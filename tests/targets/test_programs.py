@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import polygen as pg
 from polygen.analysis.typing.functions import FAST, FUNCTIONS, ResultType
 from polygen.errors import InternalError, ReservedName, TypeNotSupported, UnknownTarget
 from polygen.ir.array import GlobalArg, ValueArg
@@ -177,3 +178,12 @@ def test_programs_for_the_other_model() -> None:
     untyped = one_launch("f", (GlobalArg("a", None, (var("n"),)), N), store("a", 0, 1))
     with pytest.raises(InternalError, match="no type"):
         print_program(untyped, get_target("c"))
+
+
+@pytest.mark.parametrize(("dtype", "says_so"), [("float32", True), ("int64", False)])
+def test_integers_keep_the_widest_vectors(dtype: str, says_so: bool) -> None:
+    """GCC fuses products and sums in spite of its option, unless the processor seems not to."""
+    args = [pg.GlobalArg("a", dtype, "n"), pg.GlobalArg("b", dtype, "n"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = b[i] + a[i]*a[i]", args)
+    source = str(pg.generate_code(pg.set_options(knl, contract="off"), target="c"))
+    assert ("no-avx512f" in source) is says_so

@@ -137,3 +137,31 @@ def test_a_nest_between_statements_that_share_memory() -> None:
     np.testing.assert_array_equal(w, 2 * x[:1])
     np.testing.assert_array_equal(v, 2 * x[0] + x)
     np.testing.assert_array_equal(u, v[-1:] - w)
+
+
+def test_nests_in_steps_of_time_have_launches_of_their_own() -> None:
+    """Rows of one array beside all elements of another: groups of both would be n times n*m."""
+    knl = pg.make_kernel(
+        "{ [t,i,j,k,l]: 0<=t<T and 0<=i,k<n and 1<=j<m and 0<=l<m }",
+        """
+        for t
+            u[i,j] = u[i,j] + 0.5*(w[i,j] - w[i,j-1])  {id=inner}
+            v[k,l] = v[k,l] - 0.5*w[k,l]                {id=all}
+            w[k,l] = w[k,l] + u[k,l]*v[k,l]             {id=next, dep=*}
+        end
+        """,
+        [pg.GlobalArg("u, v, w", "float64", shape="n, m"), "..."],
+        target="opencl",
+        seq_dependencies=True,
+    )
+    fast = pg.optimize(knl, H200, sizes={"T": 100, "n": 1000, "m": 1200})
+    assert launches(fast) == 3
+    u, v, w = (np.random.default_rng(k).random((7, 9)) for k in range(3))
+    found = [x.copy() for x in (u, v, w)]
+    for _ in range(3):
+        u[:, 1:] += 0.5 * (w[:, 1:] - w[:, :-1])
+        v -= 0.5 * w
+        w += u * v
+    fast(u=found[0], v=found[1], w=found[2], T=3)
+    for mine, meant in zip(found, (u, v, w), strict=True):
+        np.testing.assert_allclose(mine, meant, rtol=1e-10, atol=1e-14)

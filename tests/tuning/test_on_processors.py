@@ -100,12 +100,21 @@ def test_scans_stay_scans() -> None:
         pg.optimize_reductions(pg.add_dtypes(knl, {"a": "float32"}), pg.Limits(1, 1))
 
 
-def test_what_is_left_is_told() -> None:
+def test_sums_that_need_earlier_ones() -> None:
     text = "s[i] = sum(j, a[i,j]*s[i-1])/max(j, a[i,j])"
     knl = made("{ [i,j]: 1<=i<n and 0<=j<100 }", text, target="c")
-    knl = pg.add_dtypes(knl, {"a, s": "float32"})
-    with pytest.warns(NotOptimized, match="would change what kernel"):
-        pg.optimize_reductions(knl, pg.Limits(1, 1))
+    knl = pg.optimize_reductions(pg.add_dtypes(knl, {"a, s": "float64"}), pg.Limits(1, 1))
+    assert str(knl.tags["i"]) == "for"
+    for n in (1, 2, 9):
+        a, s = np.random.default_rng(n).random((n, 100)), np.ones(n)
+        expected = s.copy()
+        for i in range(1, n):
+            expected[i] = (a[i] * expected[i - 1]).sum() / a[i].max()
+        knl(a=a, s=s)
+        np.testing.assert_allclose(s, expected, rtol=1e-12)
+
+
+def test_what_is_left_is_told() -> None:
     tagged = pg.tag_inames(made("{ [i]: 0<=i<8 }", "s[0] = sum(i, a[i])", target="c"), {"i": "l.0"})
     with pytest.warns(NotOptimized, match="tagged"):
         pg.optimize_reductions(pg.add_dtypes(tagged, {"a": "float32"}), pg.Limits(1, 1))
@@ -241,3 +250,25 @@ def test_what_shares_the_loops_of_columns(name: str) -> None:
     a = random_array(shape, "float64")
     for found, expected in zip(new(a=a)[1], right(a), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-9)
+
+
+def test_a_short_sum_in_a_step_of_time_has_no_parts() -> None:
+    """What is in each step takes a loop, and no memory for parts, unless it is expected long."""
+    knl = made(
+        ["{ [t]: 0<=t<n }", "{ [j]: 0<=j<t }"],
+        "x[t] = b[t] - sum(j, x[j])",
+        pg.GlobalArg("x", "float64", "n"),
+        pg.GlobalArg("b", "float64", "n"),
+    )
+    short = on_processors(pg.tag_inames(knl, {"t": "for"}), "insn", {"n": 100})
+    long = on_processors(pg.tag_inames(knl, {"t": "for"}), "insn", {"n": 100_000})
+    assert not [t for t in short.temporaries if t.shape]
+    assert [t for t in long.temporaries if t.shape]
+    b = np.arange(1.0, 8.0)
+    expected: list[float] = []
+    for value in b:
+        expected.append(value - sum(expected))
+    for scheduled in (short, long):
+        x = np.zeros(7)
+        scheduled.executor("c")(x=x, b=b, n=7)
+        np.testing.assert_array_equal(x, expected)

@@ -14,6 +14,7 @@ from polygen.errors import NotAProduct, NotPaddable, Reassociated, UnknownInstru
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
+from tests.few import few
 from tests.oracle.cases import kernel as made
 from tests.properties.together import run_together
 
@@ -247,6 +248,110 @@ def test_other_refusals() -> None:
             pg.pack_product(product(dtype=dtype), "c")
     with pytest.raises(NotAProduct, match="loops that are tagged"):
         pg.pack_product(pg.tag_inames(product(), {"i": "g.0"}), "c")
-    triangle = "{ [i,j,k]: 0<=i<n and 0<=j<=i and 0<=k<d }"
-    with pytest.raises(NotPaddable):
-        pg.pack_product(product(domain=triangle), "c")
+    domain = "{ [i,j,k]: 0<=i<n and 0<=j<m and j<n and 0<=k<d }"
+    with pytest.raises(NotPaddable, match="it ends with"):
+        pg.pack_product(product(domain=domain), "c")
+
+
+# Which elements a result has, as a set and in NumPy.
+PARTS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "0<=j<=i<n": lambda i, j: j <= i,
+    "0<=i<=j<n": lambda i, j: i <= j,
+    "0<=i<j<n": lambda i, j: i < j,
+    "0<=i,j<n and i+j<n": lambda i, j: i + j < len(i),
+    "0<=i,j<n and i-9<=j<=i+20": lambda i, j: (i - 9 <= j) & (j <= i + 20),
+}
+UPDATE = "c[i,j] = 2*sum(k, a[i,k]*b[k,j]) - 3*c[i,j]  {id=c}"
+
+
+@few(1, "part", PARTS)
+def test_part_of_a_result(part: str) -> None:
+    """What lies outside stays as it was; tiles without an element are not computed."""
+    domain = f"{{ [i,j,k]: {part} and 0<=k<d }}"
+    shapes = {"a": "n,d", "b": "d,n", "c": "n,n"}
+    arrays = [pg.GlobalArg(name, "float64", shape) for name, shape in shapes.items()]
+    run = pg.pack_product(made(domain, UPDATE, *arrays, target="c"), "c").executor("c")
+    for sizes in ((1, 1, 1), (12, 12, 3), (97, 97, 5), (101, 101, 400), (5, 5, 0), (0, 0, 3)):
+        given = arguments(sizes, "float64")
+        before = given["c"].copy()
+        run(**given)
+        there = PARTS[part](*np.indices(sizes[:2]))
+        expected = np.where(there, 2 * (given["a"] @ given["b"]) - 3 * before, before)
+        np.testing.assert_array_equal(given["c"], expected, str(sizes))
+
+
+@few(1, "dtype", ("float32", "complex128"))
+def test_triangles_of_other_types(dtype: str) -> None:
+    domain = "{ [i,j,k]: 0<=i<=j<n and 0<=k<d }"
+    text = "c[j,i] = sum(k, a[k,i]*a[k,j])  {id=c}"
+    run = pg.pack_product(product(text, dtype, domain), "c").executor("c")
+    for n, d in ((13, 5), (61, 390)):
+        a = np.ascontiguousarray(arguments((n, d, 1), dtype)["a"].T)
+        c = np.zeros((n, n), dtype)
+        run(a=a, c=c)
+        np.testing.assert_array_equal(c, np.tril((a.T @ a).T))
+
+
+# Which k are added up for a row i, or a column j, as a set and in NumPy.
+DEPTHS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
+    "0<=k<=i": lambda i, j, k: k <= i,
+    "i<k<n": lambda i, j, k: i < k,
+    "0<=k<n and i-30<=k<i+2": lambda i, j, k: (i - 30 <= k) & (k < i + 2),
+    "0<=k<=j and k<n": lambda i, j, k: k <= j,
+    "0<=k<=i and k<=j": lambda i, j, k: (k <= i) & (k <= j),
+}
+
+
+@few(1, "depth", DEPTHS)
+def test_sums_that_end_with_rows_or_columns(depth: str) -> None:
+    """What is not added up is not touched: infinity times 0 would be no number."""
+    domains = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }", f"{{ [k]: {depth} }}"]
+    if depth == "0<=k<=i":
+        domains = ["{ [i,k]: 0<=k<=i<n }", "{ [j]: 0<=j<m }"]
+    shapes = {"a": "n,n", "b": "n,m", "c": "n,m"}
+    arrays = [pg.GlobalArg(name, "float64", shape) for name, shape in shapes.items()]
+    knl = made(domains, UPDATE, *arrays, target="c")
+    run = pg.pack_product(knl, "c", vector_bytes=32).executor("c")
+    for n, m in ((1, 1), (6, 8), (97, 31), (405, 17), (0, 3)):
+        given = arguments((n, m, n), "float64")
+        i, j, k = np.indices((n, m, n))
+        there = DEPTHS[depth](i, j, k)
+        before, a, b = given["c"].copy(), given["a"], given["b"]
+        expected = 2 * (a[:, None] * np.swapaxes(b, 0, 1)[None] * there).sum(axis=2) - 3 * before
+        if "j" not in depth and n:  # what no row adds up
+            a[~there[:, 0]] = np.inf
+        run(**given)
+        np.testing.assert_array_equal(given["c"], expected, f"{n} {m}")
+
+
+def test_several_terms_and_factors() -> None:
+    """Those of syr2k, whose matrices have several factors, in a triangle."""
+    text = "c[i,j] = c[i,j] + sum(k, x*a[i,k]*b[j,k] + b[i,k]*a[j,k]*x)  {id=c}"
+    shapes = {"a": "n,d", "b": "n,d", "c": "n,n"}
+    arrays = [pg.GlobalArg(name, "float64", shape) for name, shape in shapes.items()]
+    domains = ["{ [i,k]: 0<=i<n and 0<=k<d }", "{ [j]: 0<=j<=i }"]
+    knl = made(domains, text, *arrays, pg.ValueArg("x", "float64"), target="c")
+    run = pg.pack_product(knl, "c").executor("c")
+    for n, d in ((1, 1), (30, 400), (101, 7)):
+        a, b, c = (
+            arguments((n, size, seed), "float64")["c"] for size, seed in ((d, 1), (d, 2), (n, 3))
+        )
+        expected = c + np.tril(2 * (a @ b.T + b @ a.T))
+        run(a=a, b=b, c=c, x=2.0)
+        np.testing.assert_array_equal(c, expected, f"{n} {d}")
+    kept = pg.set_options(knl, allow_reassociation=False)
+    with pytest.raises(Reassociated):
+        pg.pack_product(kept, "c")
+
+
+def test_a_triangle_takes_half_of_the_work() -> None:
+    """Multiplications are counted: those of tiles below the diagonal, and of those on it."""
+    knl = product(domain="{ [i,j,k]: 0<=j<=i<n and 0<=k<d }")
+    packed = pg.pack_product(knl, "c", vector_bytes=32)
+    total = _multiplications(packed, n=960, d=8)
+    assert 1.0 <= total / (960 * 961 / 2 * 8) < 1.03
+
+
+def _multiplications(knl: Kernel, **sizes: int) -> int:
+    found = pg.get_op_map(knl).filter_by(name=["mul"], dtype=[np.dtype("float64")])
+    return int(found.eval_and_sum(sizes))

@@ -111,6 +111,7 @@ def _on_c(text: str, *, is_step: bool) -> Kernel:
     return kernel(domains, text, *arrays, scalars, y, seq_dependencies=True, target="c")
 
 
+MANY = {"n": 10**5}  # so that a sum of all has work for threads
 _MORE = ("of rows, and a maximum", "two of all")
 
 
@@ -122,9 +123,9 @@ def test_threads_and_vectors_share_each_step(name: str) -> None:
     knl = _on_c(text, is_step=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing is left as it is
-        new = pg.optimize_reductions(knl, LIMITS)
+        new = pg.optimize_reductions(knl, LIMITS, sizes=MANY)
     known = {arg.name for arg in new.arguments}
-    alone = pg.optimize_reductions(_on_c(text, is_step=False), LIMITS)
+    alone = pg.optimize_reductions(_on_c(text, is_step=False), LIMITS, sizes=MANY)
     assert new.tags == {"t": ForTag(), **alone.tags}  # each step is shared as if it were alone
     assert sum(map(is_parallel, alone.tags.values())) >= 2
     if "s" in text.split("for")[-1]:  # threads read it, and none computes it again

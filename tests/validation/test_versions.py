@@ -11,7 +11,7 @@ import polygen as pg
 from polygen.errors import WrongOrder
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower_prepared, prepare
-from polygen.lower.program import If
+from polygen.lower.program import Barrier, If
 from polygen.validation.validate import check
 from tests.validation.edits import where
 
@@ -49,4 +49,45 @@ def test_copies_of_one_version_in_another_order(at: int) -> None:
 
     wrong = where(If, turned)(program)
     with pytest.raises(WrongOrder, match="the loops around instruction 'insn' are not those"):
+        check(knl, wrong)
+
+
+def exchanging() -> Kernel:
+    """Return a kernel whose work items read what others wrote, with full tiles apart."""
+    knl = pg.make_kernel(
+        [
+            "{ [g]: 0<=g and 32*g<n }",
+            "[g,n] -> { [l]: 0<=l<32 and 32*g+l<n }",
+            "[g,n] -> { [k]: 1<=k<32 and 32*g+k<n }",
+        ],
+        """
+        t[l] = 2*a[32*g+l]
+        b[32*g+k] = t[k-1] + t[k]
+        """,
+        [
+            pg.GlobalArg("a, b", np.float32, "n"),
+            pg.TemporaryVariable("t", np.float32, 32, address_space=pg.AddressSpace.LOCAL),
+            "...",
+        ],
+        name="shift",
+        seq_dependencies=True,
+    )
+    return pg.separate_full_tiles(pg.tag_inames(knl, "g: g.0, l: l.0, k: l.0"), "l")
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_each_version_needs_its_barrier(at: int) -> None:
+    """No group executes two versions, so they are not compared; within one, nothing is left out."""
+    knl = prepare(exchanging())
+    program = lower_prepared(knl, Model.GRID)
+    check(knl, program)
+    found: list[Barrier] = []
+
+    def without(node: Barrier) -> tuple[Barrier, ...]:
+        found.append(node)
+        return () if len(found) == at + 1 else (node,)
+
+    wrong = where(Barrier, without)(program)
+    assert len(found) == 2
+    with pytest.raises(WrongOrder, match="in different work items, without a barrier between"):
         check(knl, wrong)

@@ -8,17 +8,18 @@ from dataclasses import replace
 from polygen.analysis.access.accesses import references_by_name
 from polygen.analysis.access.domains import domain_of, with_surrounding
 from polygen.analysis.integers.affine_forms import LinearForm
-from polygen.analysis.integers.moving_box import TileAxis, tile_axis
+from polygen.analysis.integers.known_facts import known_parameters
+from polygen.analysis.integers.moving_box import TileAxis, sized_axis, tile_axis
 from polygen.errors import InvalidArgument, NotPrivatizable, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable
+from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import unflatten
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import with_outer_axes
+from polygen.ir.layout import Strided, with_outer_axes
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Inames, Names, to_names, transformation
@@ -40,7 +41,8 @@ def privatize_temporaries_with_inames(
     Requires:
         1. The temporaries are written in the loop of at least one of the inames.
         2. They are used nowhere else: each use is in the same loops, and is no bound of a loop.
-        3. The loops have a constant number of iterations.
+        3. The loops have a constant number of iterations; for a global temporary, one that sizes
+           say.
 
     Parameters:
         privatizing_inames: ``"i"``, ``"i, j"``, or a sequence; the axes are in this order.
@@ -90,6 +92,8 @@ def privatize_temporaries_with_inames(
     for name in chosen:
         _check_bounds(kernel, name)
     plan = {name: {i: _axis(kernel, name, i) for i in written[name]} for name in chosen}
+    for name, axes in plan.items():
+        _check_strides(kernel, name, axes)
     expanded = without_rules_about(kernel, chosen)
     return expanded.copy(
         instructions=tuple(_Rewriter(expanded, insn, plan).run() for insn in expanded.instructions),
@@ -113,12 +117,16 @@ def _axis(kernel: Kernel, name: str, iname: str) -> TileAxis:
     around = first.intersection(*others) | {iname}
     values = domain_of(kernel, with_surrounding(kernel, around))
     axis = tile_axis(unflatten(values, (iname,)))
+    if axis is None and kernel.address_space(name) is AddressSpace.GLOBAL:
+        known = known_parameters(kernel)
+        axis = sized_axis(unflatten(values, (iname,)), kernel.parameters, known)
     if axis is None:
         raise NotPrivatizable(
             f"the loop of '{iname}' has no constant number of iterations: the temporaries would "
             "have no constant size",
             where=kernel.location,
-            remedy=f"split '{iname}' by a constant and take the inner part, or fix the parameters",
+            remedy=f"split '{iname}' by a constant and take the inner part, fix the parameters, or "
+            f"put '{name}' in global memory: set_temporary_address_space",
         )
     return axis
 
@@ -133,8 +141,24 @@ def _check_bounds(kernel: Kernel, name: str) -> None:
             )
 
 
+def _check_strides(kernel: Kernel, name: str, axes: Mapping[str, TileAxis]) -> None:
+    """Check that what strides are in terms of all extents can be said as a number."""
+    temporary = next(t for t in kernel.temporaries if t.name == name)
+    tags = temporary.dim_tags or ()
+    extents = (*temporary.shape, *(axis.size for axis in axes.values()))
+    if any(isinstance(tag, Strided) for tag in tags) and not all(
+        isinstance(extent, int) for extent in extents
+    ):
+        raise NotPrivatizable(
+            f"'{name}' has strides, and extents that sizes say: the strides of further axes would "
+            "be no numbers",
+            where=kernel.location,
+            remedy=f"tag_array_axes(kernel, '{name}', ...) with N0, N1 and so on, first",
+        )
+
+
 def _extended(temporary: TemporaryVariable, axes: Mapping[str, TileAxis]) -> TemporaryVariable:
-    extents = tuple([axis.extent for axis in axes.values()])
+    extents = tuple([axis.size for axis in axes.values()])
     names = temporary.dim_names
     if names is not None:
         names = (*names, *(iname for iname in axes if iname not in names))

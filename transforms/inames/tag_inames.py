@@ -47,7 +47,8 @@ def tag_inames(
     ``g.0`` to ``g.2`` and ``l.0`` to ``l.2`` map an iname to an axis of the work groups, or of
     the work items in a group; ``l.auto`` lets the work items of a group share the iterations, on an
     axis that is chosen when code is generated (see docs/design.md); ``unr`` makes a copy of the
-    loop's body for each iteration, ``unr_hint`` asks the compiler to; ``ilp`` (also ``ilp.unr``),
+    loop's body for each iteration, ``unr_hint`` asks the compiler to; ``mma`` lets tensor cores
+    execute loops around a sum of products (see `use_tensor_cores`); ``ilp`` (also ``ilp.unr``),
     ``ilp.seq`` and ``vec`` execute each instruction for all iterations side by side: by copies,
     by a loop around it, by vectors (see docs/loops.md); ``for`` is a loop, as an
     untagged iname is, and so is ``ord``: all loops run in order.  ``g.auto`` stands for the first

@@ -23,7 +23,7 @@ _NUMBERS = {
 # What tells the values of an option from others, and how they are written.
 _FEW: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "sub_group_size": (is_sub_group_size, "0, a power of two up to 128, or None"),
-    "contract": (CONTRACTIONS.__contains__, "'fast' or 'off'"),
+    "contract": (CONTRACTIONS.__contains__, "'fast', 'sums' or 'off'"),
 }
 
 
@@ -42,8 +42,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``skip_arg_checks``: do not check shapes, types and overlap at a call;
             ``build_options``: a sequence of texts, passed on to the device's compiler;
             ``contract``: ``"off"`` if a product and the sum it goes into are each to be rounded, as
-            in NumPy; ``"fast"``, which is the default, if compilers may make a fused multiply-add
-            of them;
+            in NumPy; ``"sums"`` as ``"off"``, but tensor cores may add up products; ``"fast"``,
+            which is the default, if compilers may make a fused multiply-add of them;
             ``resident_groups``: how many work groups a multiprocessor is to run at once, for which
             the compiler leaves registers (CUDA: ``__launch_bounds__``; NVIDIA's OpenCL: the most
             registers of a work item); 0 if it decides;
@@ -65,6 +65,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``sub_group_size``: how many work items of a group are taken to read each other's
             registers: a power of two up to 128, or 0 for local memory alone; None, which is the
             default, stands for 32 with CUDA, and 0 with OpenCL, where devices differ;
+            ``allow_tf32``: CUDA: tensor cores may round factors of type float32 to TF32, which has
+            10 bits behind the binary point (see `use_tensor_cores`);
             ``check_every``: OpenCL and CUDA: before every so many iterations, a loop on the host
             that a condition ends (``for t while c``) reads whether it goes on, which waits for the
             device; results do not depend on it.  It is 1;

@@ -327,7 +327,8 @@ class _Realizer:
         try:
             return reduction_types(spelled_out, self._kinds)
         except TypeNotFound:  # what temporaries are, follows from what is written to them
-            self._kinds = {**kinds(infer_types(self._kernel.expanded)), **self._kinds}
+            inferred = infer_types(self._kernel.expanded, complete=False)
+            self._kinds = {**kinds(inferred), **self._kinds}
             return reduction_types(spelled_out, self._kinds)
 
     def _accumulators(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import islpy as isl
 
 from polygen.analysis.access.domains import domain_of, with_surrounding
-from polygen.analysis.dataflow.needed_instances import is_free_of_data
 from polygen.analysis.integers.affine_forms import LinearForm
 from polygen.analysis.integers.instance_wording import shown_values
 from polygen.analysis.integers.isl_affine import (
@@ -23,15 +22,14 @@ from polygen.analysis.pairs.instance_pairs import witness
 from polygen.errors import InternalError, NotPaddable
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.source import caller_location
 from polygen.transformation import Iname, PositiveInt, transformation
 from polygen.transforms.rules.expand_subst import expand_subst
+from polygen.transforms.splitting._padded_instructions import guarded
 
 
 @transformation
@@ -113,7 +111,10 @@ def pad_iname(kernel: Kernel, iname: Iname, multiple: PositiveInt) -> Kernel:
     return kernel.copy(
         domains=tuple([domain if d is home else d for d in kernel.domains]),
         instructions=tuple(
-            [_guarded(kernel, i, iname, there, by_data=by_data) for i in kernel.instructions]
+            [
+                guarded(kernel, i, {iname}, [there], lambda _: [there], by_data=by_data)
+                for i in kernel.instructions
+            ]
         ),
     )
 
@@ -236,36 +237,6 @@ def _not(condition: Expression) -> Expression:
     if isinstance(condition, ex.Comparison) and condition.operator == "==":
         return ex.Comparison(condition.left, "!=", condition.right)
     return ex.LogicalNot(condition)
-
-
-def _guarded(
-    kernel: Kernel, insn: Instruction, iname: str, there: Expression, *, by_data: bool
-) -> Instruction:
-    """Return an instruction that does no harm in further iterations."""
-    if iname not in insn.within_inames or not isinstance(insn, Assigning):
-        return insn
-    if by_data or not _has_scratch(kernel, insn, iname):
-        return insn.copy(predicates=(there, *insn.predicates))
-
-    def value(node: Expression) -> Expression:
-        if iname not in walk.free_variables(node):
-            return node
-        if isinstance(node, ex.Subscript):
-            return ex.If(there, node, 0)
-        return walk.rebuild(node, tuple([value(part) for part in walk.parts(node)]))
-
-    return insn.map_expressions(value)
-
-
-def _has_scratch(kernel: Kernel, insn: Assigning, iname: str) -> bool:
-    """Tell whether what an instruction writes is its loops' own, as far as can be seen here."""
-    if isinstance(insn, CInstruction) or insn.atomicity is not None:
-        return False
-    if not is_free_of_data(kernel, insn.id):
-        return False
-    if any(iname in walk.free_variables(node) for node in (*insn.assignees, *insn.predicates)):
-        return False
-    return all(isinstance(kernel.variables[n], TemporaryVariable) for n in insn.written_names)
 
 
 def _refusal(home: Domain, why: str) -> NotPaddable:

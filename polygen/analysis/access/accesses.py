@@ -100,6 +100,8 @@ def _references(insn: Instruction) -> tuple[Reference, ...]:
         return (*found, *_references_of_fetch(insn, conditions, early))
     update = insn.update if isinstance(insn, Assignment) else None
     operation = "" if update is None else update.operation
+    if isinstance(insn, CInstruction) and insn.atomicity is not None:
+        operation = "verbatim"  # in any order, as it claims
     evaluated = insn.evaluated if update is None else (update.operand, *insn.evaluated[1:])
     for node in evaluated:
         found += _reads(node, insn, inames, conditions, early)

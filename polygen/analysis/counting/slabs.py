@@ -23,25 +23,38 @@ def without_slab(problem: Problem) -> Problem | None:
     slabs = list(_slabs(problem))
     # Slabs stay as they are: that they hold is what the others may be widened by.
     members = [bound for slab in slabs for bound in slab]
-    bounds = [b if b in members else _widened(b, slabs, problem) for b in problem.bounds]
-    problem = replace(problem, bounds=tuple(bounds))
-    for first, second in slabs:
-        both = first + second
-        others = [b for b in problem.bounds if b is not first and b is not second]
-        direction = _direction(others, sorted(problem.names))
-        step = abs(sum(first.terms.get(n, 0) * c for n, c in direction.items()))
-        unit = next((n for n, c in sorted(direction.items()) if abs(c) == 1), None)
-        if not step or unit is None or (both.constant + 1) % step:
-            continue
-        moved = replace(problem, bounds=tuple(others))
-        for name, factor in direction.items():
-            if name != unit:
-                # What the name was when the unit is 0: the point at which the direction begins.
-                value = LinearForm(0, {name: 1, unit: factor * direction[unit]})
-                moved = moved.substituted(name, value, drops=False)
-        times = (both.constant + 1) // step
-        return replace(moved, names=moved.names - {unit}, summand=moved.summand * times)
+    common = [b if b in members else _widened(b, slabs, problem) for b in problem.bounds]
+    for slab in slabs:
+        if (found := _without(problem, common, slab)) is not None:
+            return found
+    for first, second in slabs:  # digits of digits: what bounds one of them is a slab, too
+        both = (first, second), (second, first)
+        own = [b if b in (first, second) else _widened(b, both, problem) for b in problem.bounds]
+        if (found := _without(problem, own, (first, second))) is not None:
+            return found
     return None
+
+
+def _without(
+    problem: Problem, bounds: Sequence[LinearForm], slab: tuple[LinearForm, LinearForm]
+) -> Problem | None:
+    """Return a problem without the direction along which a slab alone changes, if there is one."""
+    first, second = slab
+    both = first + second
+    others = [b for b in bounds if b is not first and b is not second]
+    direction = _direction(others, sorted(problem.names))
+    step = abs(sum(first.terms.get(n, 0) * c for n, c in direction.items()))
+    unit = next((n for n, c in sorted(direction.items()) if abs(c) == 1), None)
+    if not step or unit is None or (both.constant + 1) % step:
+        return None
+    moved = replace(problem, bounds=tuple(others))
+    for name, factor in direction.items():
+        if name != unit:
+            # What the name was when the unit is 0: the point at which the direction begins.
+            value = LinearForm(0, {name: 1, unit: factor * direction[unit]})
+            moved = moved.substituted(name, value, drops=False)
+    times = (both.constant + 1) // step
+    return replace(moved, names=moved.names - {unit}, summand=moved.summand * times)
 
 
 def _slabs(problem: Problem) -> Iterator[tuple[LinearForm, LinearForm]]:

@@ -26,7 +26,7 @@ from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariabl
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import is_on_axis
 
 
 def single_nest(kernel: Kernel, iname: str) -> Kernel | None:
@@ -121,7 +121,7 @@ def _part(kernel: Kernel, members: tuple[str, ...]) -> Kernel | None:
     ids = frozenset(members)
     insns = [kernel.instruction(i) for i in members]
     within = NO_NAMES.union(*(insn.within_inames for insn in insns))
-    if any(is_parallel(kernel.tags.get(iname)) for iname in within):
+    if any(is_on_axis(kernel.tags.get(iname)) for iname in within):
         return None
     arguments: list[Argument] = list(kernel.arguments)
     temporaries: list[TemporaryVariable] = []

@@ -142,7 +142,7 @@ def _unknown(kernel: Kernel, call: KernelCall) -> CInstruction:
         call.within_inames,
         call.depends_on,
         call.predicates,
-        call.location,
+        location=call.location,
     )
 
 
@@ -192,7 +192,7 @@ class Inlining:
     def add_to(self, parts: _Parts) -> None:
         """Add all that the call stands for."""
         kernel, new = self._kernel, self.names
-        parts.exact |= kernel.options.contract == "off"
+        parts.exact |= kernel.options.contract != "fast"
         parts.domains += [self._domain(domain) for domain in kernel.domains]
         parts.instructions += [self._copied(insn) for insn in kernel.instructions]
         parts.temporaries += [

@@ -150,8 +150,11 @@ def _without_written(
     if there is None:
         return left
     pairs = reduce(isl.Set.intersect_params, [*where, there], written.relation).intersect(left)
-    for piece in moments(kernel).before(written, read):
+    # What the same iteration wrote first: in most cases, nothing is left then.
+    for piece in reversed([*moments(kernel).before(written, read)]):
         left = left.subtract(project_out(piece_set(pairs, piece), writer.within_inames))
+        if left.is_empty():
+            break
     return left
 
 

@@ -6,7 +6,7 @@ from polygen.analysis.typing.inference import infer_types
 from polygen.errors import NotDeterministic
 from polygen.ir import expression as ex
 from polygen.ir.dtype import is_exact
-from polygen.ir.instruction import Assigning, Assignment, Instruction
+from polygen.ir.instruction import Assigning, Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_on_axis
 from polygen.ir.verify import excerpt
@@ -27,7 +27,10 @@ def check_deterministic(kernel: Kernel) -> None:
     for insn in kernel.instructions:
         if not any(is_on_axis(kernel.tags.get(iname)) for iname in insn.within_inames):
             continue
-        if isinstance(insn, Assigning) and insn.atomicity and insn.atomicity.any_order:
+        if isinstance(insn, CInstruction) and insn.atomicity is not None:
+            what = "is verbatim C that work items execute in any order"
+            remedy = "leave its loops sequential"
+        elif isinstance(insn, Assigning) and insn.atomicity and insn.atomicity.any_order:
             what = "returns old values in the order in which work items come to it"
             remedy = "leave its loops sequential, find places by a running sum (cumsum)"
         elif _is_in_any_order(kernel, insn):
@@ -50,5 +53,5 @@ def _is_in_any_order(kernel: Kernel, insn: Instruction) -> bool:
     """Tell whether an instruction is an atomic update of numbers that round."""
     if not isinstance(insn, Assignment) or insn.atomicity is None or insn.atomicity.init:
         return False
-    dtype = infer_types(kernel).variables[ex.name_of(insn.assignee)].dtype
+    dtype = infer_types(kernel, complete=False).variables[ex.name_of(insn.assignee)].dtype
     return dtype is None or not is_exact(dtype)

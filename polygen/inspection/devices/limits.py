@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from numbers import Real
 
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.dtype import is_inexact, to_dtype
+from polygen.ir.empty import new_dict
 from polygen.ir.public import public_class
 from polygen.runtime.backends.cuda import cuda_driver
 from polygen.source import caller_location
 
 _CLUSTER, _HOPPER = 8, 9  # groups that every device of this compute capability has in a cluster
+# Operations that the tensor cores of a multiprocessor begin in a cycle, by compute capability.
+_TENSOR_CORES: Mapping[tuple[int, int], Mapping[str, int]] = {
+    (8, 0): {"float64": 128, "float16": 2048, "bfloat16": 2048, "tf32": 1024},
+    (9, 0): {"float64": 256, "float16": 4096, "bfloat16": 4096, "tf32": 2048},
+}
 _LANES = 128  # additions of float32 that a multiprocessor of NVIDIA's begins in a cycle, since 2020
 
 
@@ -40,6 +46,8 @@ class Limits:
         atomic_seconds: from one atomic update of an element to the next one of the same element.
         local_bytes_per_second: from the local memory of all groups together; None if not known.
         cache_bytes_per_second: to and from the cache that all units share; None if not known.
+        tensor_operations_per_second: of tensor cores, by the type of what they multiply: a type's
+            name, or ``tf32``; nothing if there are none.
 
     >>> import polygen as pg
     >>> pg.Limits.named("H200").compute_units
@@ -59,27 +67,29 @@ class Limits:
     atomic_seconds: float = 1e-9
     local_bytes_per_second: float | None = None
     cache_bytes_per_second: float | None = None
+    tensor_operations_per_second: Mapping[str, float] = field(default_factory=new_dict)
 
     def __post_init__(self) -> None:
         rates = self.operations_per_second
         named = rates if isinstance(rates, Mapping) else {"float32": rates}
-        for name in named:
+        on_cores = self.tensor_operations_per_second
+        for name in (*named, *(name for name in on_cores if name != "tf32")):
             to_dtype(name)
-        for rate in (self.bytes_per_second, *named.values()):
+        for rate in (self.bytes_per_second, *named.values(), *on_cores.values()):
             if not is_rate(rate):
                 raise InvalidArgument(
                     f"{rate!r} is no rate of a device",
                     where=caller_location(),
                     remedy="pass positive numbers: Limits(3e12, {'float32': 60e12})",
                 )
-        for field in fields(self)[2:]:
-            value = getattr(self, field.name)
-            known = value is not None or field.default is not None
+        for each in fields(self)[2:-1]:
+            value = getattr(self, each.name)
+            known = value is not None or each.default is not None
             if known and not is_rate(value):
                 raise InvalidArgument(
-                    f"{field.name}={value!r} is no limit of a device",
+                    f"{each.name}={value!r} is no limit of a device",
                     where=caller_location(),
-                    remedy=f"pass a positive number: Limits(..., {field.name}={field.default!r})",
+                    remedy=f"pass a positive number: Limits(..., {each.name}={each.default!r})",
                 )
 
     def rate_of(self, dtype: str) -> float | None:
@@ -122,16 +132,20 @@ class Limits:
         units = asked("MULTIPROCESSOR_COUNT")
         # Two transfers a cycle; the clocks are in kHz, the width in bits.
         moved = 2 * 1e3 * asked("MEMORY_CLOCK_RATE") * asked("GLOBAL_MEMORY_BUS_WIDTH") / 8
-        singles = 2 * _LANES * units * 1e3 * asked("CLOCK_RATE")
+        cycles = units * 1e3 * asked("CLOCK_RATE")
+        singles = 2 * _LANES * cycles
+        capability = asked("COMPUTE_CAPABILITY_MAJOR"), asked("COMPUTE_CAPABILITY_MINOR")
+        on_cores = _TENSOR_CORES.get(capability, {})
         return cls(
             moved,
             {"float32": singles},
             units,
             items_per_unit=asked("MAX_THREADS_PER_MULTIPROCESSOR"),
             items_per_group=asked("MAX_THREADS_PER_BLOCK"),
-            cluster_groups=_CLUSTER if asked("COMPUTE_CAPABILITY_MAJOR") >= _HOPPER else 1,
+            cluster_groups=_CLUSTER if capability[0] >= _HOPPER else 1,
             local_bytes=asked("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
             cache_bytes=asked("L2_CACHE_SIZE"),
+            tensor_operations_per_second={kind: n * cycles for kind, n in on_cores.items()},
         )
 
 
@@ -141,6 +155,7 @@ def is_rate(given: object) -> bool:
 
 
 # From NVIDIA's data sheets, SXM; what groups may have, from the CUDA C++ programming guide.
+_HOPPERS = {"float64": 67e12, "float16": 989e12, "bfloat16": 989e12, "tf32": 494e12}
 _KNOWN = {
     "A100": Limits(
         2.039e12,
@@ -148,6 +163,12 @@ _KNOWN = {
         108,
         local_bytes=163 * 1024,
         cache_bytes=40 * 2**20,
+        tensor_operations_per_second={
+            "float64": 19.5e12,
+            "float16": 312e12,
+            "bfloat16": 312e12,
+            "tf32": 156e12,
+        },
     ),
     "H100": Limits(
         3.35e12,
@@ -156,6 +177,7 @@ _KNOWN = {
         cluster_groups=_CLUSTER,
         local_bytes=227 * 1024,
         cache_bytes=50 * 2**20,
+        tensor_operations_per_second=_HOPPERS,
     ),
     "H200": Limits(
         4.8e12,
@@ -164,5 +186,6 @@ _KNOWN = {
         cluster_groups=_CLUSTER,
         local_bytes=227 * 1024,
         cache_bytes=60 * 2**20,
+        tensor_operations_per_second=_HOPPERS,
     ),
 }

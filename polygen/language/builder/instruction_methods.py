@@ -133,6 +133,7 @@ class InstructionMethods(Draft):
         *,
         reads: Names = (),
         writes: Any = (),
+        atomic: Atomicity | None = None,
         location: Place = None,
         **options: Any,
     ) -> str:
@@ -144,6 +145,7 @@ class InstructionMethods(Draft):
                 they stand for.
             reads: the variables that it reads.
             writes: the variables, or elements of them, that it writes: one, or a tuple.
+            atomic: ``Atomicity(any_order=True)`` if instances may come in any order; or None.
             location: its place.
             options: others of `assign`: ``id``, ``within``, ``after``, ``when``, ``tags``.
 
@@ -159,6 +161,7 @@ class InstructionMethods(Draft):
                     tuple(map(target_of, several(writes))),
                     tuple(map(readable_alone, meant)),
                     verbatim=Verbatim(names, text, frozenset(words_of(reads))),
+                    atomicity=atomic,
                     **_checked("code", options),
                 )
             )

@@ -16,6 +16,7 @@ from polygen.python.names.arguments import (
     array_with_axes,
     constant_int,
     dtype_of,
+    flag_of,
     shape_of,
 )
 from polygen.python.operators import operand_tree
@@ -113,8 +114,13 @@ def _arange(trace: Expressions, *ends: Value, dtype: Value | None = None) -> Val
 def _linspace(
     trace: Expressions, start: Value, stop: Value, num: Value | None = None, **named: Any
 ) -> Value:
+    dtype = named.pop("dtype", Constant(None))
+    result = FLOAT64 if dtype == Constant(None) else dtype_of(dtype)
+    has_end = flag_of(named.pop("endpoint", constant_number(value=True)))
     if named:
         raise Refused(f"np.linspace has the argument '{next(iter(named))}'")
+    if result.kind != "f":
+        raise Refused(f"np.linspace of {result}", "convert it: .astype()")
     count = affine_number(number(50)) if num is None else num
     assert isinstance(count, Number)
     if count.affine is None:
@@ -123,12 +129,12 @@ def _linspace(
     if not (isinstance(one, Number) and isinstance(other, Number)):
         raise Refused("np.linspace between arrays")
     if not trace.facts.holds(count.affine.minus(2)):
-        raise Refused("np.linspace of fewer than two elements")
+        return _few_numbers(trace, one, count.affine, result)
     low, high = (
         trace.frozen(Number(FLOAT64, tree=operand_tree(v, v.element(), FLOAT64)))
         for v in (one, other)
     )
-    last = count.affine.minus(1)
+    last = count.affine.minus(1) if has_end else count.affine
     distance = trace.operated("-", high, low)
     step = trace.operated(
         "/", distance, Number(FLOAT64, tree=ex.converted("float64", last.tree("int64")))
@@ -142,9 +148,18 @@ def _linspace(
         place = ex.converted("float64", tree)
         inner = ex.sum_of(ex.product_of(place, step.element()), low.element())
         is_last = ex.Comparison(at.tree() if isinstance(at, Affine) else at, "==", last.tree())
-        return ex.If(is_last, high.element(), inner)
+        return converted_tree(ex.If(is_last, high.element(), inner), FLOAT64, result)
 
-    return Lazy(FLOAT64, (count.affine,), element)
+    return Lazy(result, (count.affine,), element)
+
+
+def _few_numbers(trace: Expressions, start: Number, count: Affine, dtype: np.dtype) -> Value:
+    """Return the numbers of `np.linspace` that are fewer than two."""
+    if not trace.facts.holds(count):
+        raise Refused("np.linspace of a negative number of elements")
+    extent = number(1) if trace.facts.equal(count, number(1)) else number(0)
+    tree = operand_tree(start, start.element(), FLOAT64)
+    return Lazy(dtype, (extent,), lambda _index: converted_tree(tree, FLOAT64, dtype))
 
 
 def _eye(
@@ -183,6 +198,7 @@ def _triangle(sign: str) -> Row:
 ROWS: dict[Any, Row] = {
     np.zeros: _filled(0),
     np.empty: _filled(None),
+    np.ndarray: _filled(None),
     np.ones: _filled(1),
     np.full: _full,
     np.zeros_like: _like(0),

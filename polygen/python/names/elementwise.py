@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.python.expressions import Expressions
-from polygen.python.names.arguments import Row, array_of, common_type, stored_into
+from polygen.python.names.arguments import Row, array_of, common_type, converted, stored_into
 from polygen.python.operators import OPERATORS, Rule, operand_tree
 from polygen.python.refused import Refused
 from polygen.python.values import (
@@ -82,8 +84,29 @@ def _joined(kind: type[Any]) -> Callable[[Sequence[Any], np.dtype], Expression]:
 
 
 def _inverse(trees: Sequence[Any], dtype: np.dtype) -> Expression:
+    if dtype.kind not in "fc":
+        raise Refused("np.reciprocal of integers", "write 1 // x")
     one: Any = literal(1, dtype)
     return ex.Quotient(one, trees[0])
+
+
+def _step_at_zero(trees: Sequence[Any], dtype: np.dtype) -> Expression:
+    """Return ``heaviside(x, h)``: what is no number stays none."""
+    x, at_zero = trees
+    zero, one = literal(0.0, dtype), literal(1.0, dtype)
+    rest = ex.If(ex.Comparison(x, "==", zero), at_zero, x)
+    above = ex.If(ex.Comparison(x, ">", zero), one, rest)
+    return ex.If(ex.Comparison(x, "<", zero), zero, above)
+
+
+def _log_of_sum(trees: Sequence[Any], dtype: np.dtype) -> Expression:
+    """Return ``log(exp(x) + exp(y))``, where neither power has to be finite."""
+    x, y = trees
+    apart = ex.Call(ex.Variable("abs"), (ex.sum_of(x, ex.negated(y)),))
+    power = ex.Call(ex.Variable("exp"), (ex.negated(apart),))
+    added = ex.Call(ex.Variable("log1p"), (power,))
+    twice = ex.sum_of(x, literal(math.log(2.0), dtype))
+    return ex.If(ex.Comparison(x, "==", y), twice, ex.sum_of(ex.Max((x, y)), added))
 
 
 def _logical_xor(trees: Sequence[Any], dtype: np.dtype) -> Expression:
@@ -99,6 +122,8 @@ RULES: dict[np.ufunc, Rule] = {
     np.square: Rule("square", np.square, lambda t, _d: ex.product_of(t[0], t[0])),
     np.reciprocal: Rule("reciprocal", np.reciprocal, _inverse),
     np.sign: Rule("sign", np.sign, _sign),
+    np.heaviside: Rule("heaviside", np.heaviside, _step_at_zero),
+    np.logaddexp: Rule("logaddexp", np.logaddexp, _log_of_sum),
     np.maximum: Rule("maximum", np.maximum, lambda t, _d: ex.Max(tuple(t))),
     np.minimum: Rule("minimum", np.minimum, lambda t, _d: ex.Min(tuple(t))),
     np.logical_and: Rule("logical_and", np.logical_and, _joined(ex.BitwiseAnd)),
@@ -121,7 +146,10 @@ RULES: dict[np.ufunc, Rule] = {
 
 
 def _ufunc(rule: Rule) -> Row:
-    def row(trace: Expressions, *operands: Value, out: Value | None = None, **named: Any) -> Value:
+    def row(
+        trace: Expressions, *operands: Value, out: Value | None = None,
+        where: Value | None = None, **named: Any,
+    ) -> Value:  # fmt: skip
         if named:
             raise Refused(f"np.{rule.name} has the argument '{next(iter(named))}'")
         count = rule.ufunc.nin
@@ -135,9 +163,25 @@ def _ufunc(rule: Rule) -> Row:
             return _masked_call(trace, row, operands_list)
         given = [array_of(trace, one) for one in operands_list]
         found = _of_complex(trace, rule, given) or trace.elementwise(rule, given)
-        return found if out is None else stored_into(trace, out, found)
+        return _given_out(trace, of_numpy(found), out, where)
 
     return row
+
+
+def of_numpy(found: Value) -> Value:
+    """Return what a function of NumPy's makes of numbers of Python's: a number of NumPy's."""
+    if isinstance(found, Number) and found.weak:
+        return Number(found.dtype, tree=found.element())
+    return found
+
+
+def _given_out(trace: Expressions, found: Value, out: Value | None, where: Value | None) -> Value:
+    """Return a result: by itself, or in an array, some of whose elements a mask may leave."""
+    if where is None or (isinstance(where, Number) and where.is_constant and where.value):
+        return found if out is None else stored_into(trace, out, found)
+    if not isinstance(out, View) or not isinstance(found, Number | Lazy | View):
+        raise Refused("'where' without an array for 'out' leaves elements without values")
+    return stored_into(trace, out, _where(trace, where, converted(found, out.dtype), out))
 
 
 def _masked_call(trace: Expressions, row: Row, operands: Sequence[Value]) -> Value:
@@ -146,7 +190,8 @@ def _masked_call(trace: Expressions, row: Row, operands: Sequence[Value]) -> Val
         raise Refused("two masks choose different elements", "use one mask, with one name")
     found = row(trace, *[one.data if isinstance(one, Masked) else one for one in operands])
     assert isinstance(found, Lazy | View)
-    return Masked(found, masks[0])
+    (first, *_) = [one for one in operands if isinstance(one, Masked)]
+    return replace(first, data=found)
 
 
 def _of_complex(trace: Expressions, rule: Rule, given: Sequence[Number | Arrayed]) -> Value | None:
@@ -182,8 +227,11 @@ def _clip(
     return found if out is None else stored_into(trace, out, found)
 
 
-def _power(trace: Expressions, one: Value, other: Value) -> Value:
-    return trace.operated("**", one, other)
+def _power(
+    trace: Expressions, one: Value, other: Value, out: Value | None = None,
+    *, where: Value | None = None,
+) -> Value:  # fmt: skip
+    return _given_out(trace, of_numpy(trace.operated("**", one, other)), out, where)
 
 
 ROWS: dict[Any, Row] = {

@@ -187,11 +187,20 @@ def rolled(trace: Expressions, value: Value, shift: Value, axis: Value | None = 
     if axis is None and rank > 1:
         raise Refused("np.roll of a matrix as if it were a vector", "name the axis")
     axes = axes_of(axis, rank)
-    if not isinstance(shift, Number) or shift.affine is None or len(axes) != 1:
-        raise Refused("np.roll by what is no integer that sizes decide", "name one axis a call")
-    (at,) = axes
+    shifts = shift.parts if isinstance(shift, Several) else (shift,) * len(axes)
+    if len(shifts) != len(axes):
+        raise Refused("np.roll has other numbers of shifts and of axes", "name one axis a call")
+    found: Arrayed = given
+    for by, at in zip(shifts, axes, strict=True):
+        found = _rolled_along(trace, found, by, at)
+    return found
+
+
+def _rolled_along(trace: Expressions, given: Arrayed, shift: Value, at: int) -> Arrayed:
+    if not isinstance(shift, Number) or shift.dtype.kind not in "iu":
+        raise Refused("np.roll by what is no integer")
     extent = given.shape[at]
-    distance = _distance(trace, shift.affine, extent)
+    distance = _distance(trace, shift, extent)
 
     def element(index: Indices) -> Expression:
         far = index_sum(index[at], extent.minus(distance))
@@ -208,15 +217,19 @@ def rolled(trace: Expressions, value: Value, shift: Value, axis: Value | None = 
     )
 
 
-def _distance(trace: Expressions, shift: Affine, extent: Affine) -> Affine:
+def _distance(trace: Expressions, shift: Number, extent: Affine) -> Affine:
     """Return how far elements go up, at least 0 and less than there are."""
     facts = trace.facts
     if extent == number(1) or facts.holds(extent.minus(1)) is False:
         return number(0)
-    found = shift if facts.holds(shift) else shift.plus(extent)
-    if not facts.holds(found) or not facts.holds(extent.minus(1).minus(found)):
-        raise Refused("np.roll by more than there are elements", "take the shift modulo the extent")
-    return found
+    form = shift.affine if shift.cell is None else None
+    if form is not None and facts.holds(form) is not None:
+        found = form if facts.holds(form) else form.plus(extent)
+        if facts.holds(found) and facts.holds(extent.minus(1).minus(found)):
+            return found
+    least = ex.Max((1, extent.tree("int64")))
+    rest = ex.Remainder(ex.converted("int64", shift.element()), least)
+    return trace.integer(rest, number(0), extent.minus(1), "distance")
 
 
 ROWS: dict[Any, Callable[..., Value]] = {

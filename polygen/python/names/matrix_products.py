@@ -11,7 +11,7 @@ from polygen.ir.expression import Expression
 from polygen.python.affine import number
 from polygen.python.expressions import Expressions
 from polygen.python.names.arguments import Row, array_of, stored_into
-from polygen.python.names.reductions import adds_floats, depending, reduction_tree
+from polygen.python.names.reductions import depending, reduction_tree
 from polygen.python.operators import OPERATORS, Rule, types_of
 from polygen.python.refused import Refused
 from polygen.python.values import FLOAT64, Arrayed, Indices, Lazy, Number, Value, converted_tree
@@ -32,7 +32,7 @@ def matrix_product(trace: Expressions, left: Value, right: Value) -> Value:
         raise Refused("matrices do not go together")
     shape = (*first.shape[:-1], *second.shape[1:]) if len(second.shape) == 2 else first.shape[:-1]
     rows = len(first.shape) - 1
-    computed = FLOAT64 if adds_floats("sum", dtype) else dtype
+    computed = added_as(trace, dtype)
 
     def element(index: Indices) -> Expression:
         loop = trace.reduced(inner, "k")
@@ -50,6 +50,12 @@ def matrix_product(trace: Expressions, left: Value, right: Value) -> Value:
     if len(shape) == 2:
         return trace.stored(made, "product")  # schedules know products by themselves
     return made if shape else trace.frozen(Number(dtype, tree=element(())), "dot")
+
+
+def added_as(trace: Expressions, dtype: np.dtype) -> np.dtype:
+    """Return the type in which products of matrices are added up: float32 as BLAS does."""
+    trace.nodes.has_matrix_products = True
+    return FLOAT64 if dtype.kind == "f" and dtype.itemsize < 4 else dtype
 
 
 def _times(parts: list[Expression], dtype: np.dtype) -> Expression:

@@ -14,10 +14,10 @@ from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
 from polygen.python.names.arguments import array_of, axes_of, constant_int
 from polygen.python.names.basic_table import TABLE
+from polygen.python.names.matrix_products import added_as
 from polygen.python.names.matrix_products import matrix_product as _product_of_matrices
 from polygen.python.refused import Refused
 from polygen.python.values import (
-    FLOAT64,
     Arrayed,
     Constant,
     Indices,
@@ -76,11 +76,12 @@ def product_of_indices(
         raise Refused("np.einsum of truth values")
     held = [_held(trace, array) for array in arrays]
     summed = [letter for letter in extents if letter not in output]
+    computed = added_as(trace, dtype) if summed else dtype
 
     def element(index: Indices) -> Expression:
         at: dict[str, Any] = dict(zip(output, index, strict=True))
         at |= {letter: trace.reduced(extents[letter], letter) for letter in summed}
-        return _sum(held, terms, at, summed, dtype)
+        return _sum(held, terms, at, summed, dtype, computed)
 
     shape = tuple([extents[letter] for letter in output])
     if not shape:
@@ -94,9 +95,8 @@ def _sum(
     at: dict[str, Any],
     summed: Sequence[str],
     dtype: np.dtype[Any],
+    computed: np.dtype[Any],
 ) -> Expression:
-    # As other sums of small floats: NumPy adds in parts.
-    computed = FLOAT64 if summed and dtype.kind == "f" and dtype.itemsize < 8 else dtype
     factors = [
         converted_tree(array.element(tuple([at[letter] for letter in term])), array.dtype, computed)
         for array, term in zip(arrays, terms, strict=True)
@@ -179,6 +179,7 @@ def _product_of_stacks(trace: Expressions, one: Arrayed, other: Arrayed) -> Lazy
     if dtype.kind == "b":
         raise Refused("'@' of stacks of truth values")
     shape = (*around, one.shape[-2], other.shape[-1])
+    computed = added_as(trace, dtype)
 
     def place(array: Arrayed, stack: Indices) -> Indices:
         own = stack[len(stack) - (len(array.shape) - 2) :]
@@ -192,7 +193,7 @@ def _product_of_stacks(trace: Expressions, one: Arrayed, other: Arrayed) -> Lazy
         loop = trace.reduced(one.shape[-1], "k")
         at = {"r": row, "c": column, "k": loop}
         slices = [_matrix(array, place(array, tuple(stack))) for array in (one, other)]
-        return _sum(slices, ["rk", "kc"], at, ["k"], dtype)
+        return _sum(slices, ["rk", "kc"], at, ["k"], dtype, computed)
 
     return Lazy(dtype, shape, element, is_costly=True)
 

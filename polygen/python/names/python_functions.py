@@ -13,9 +13,13 @@ from polygen.ir import expression as ex
 from polygen.python.expressions import Expressions
 from polygen.python.names.arguments import Row
 from polygen.python.names.elementwise import RULES, function_named
+from polygen.python.names.programs import run
 from polygen.python.operators import Rule, as_float, as_int
+from polygen.python.python_integers import check_conversion
 from polygen.python.refused import Refused
 from polygen.python.values import (
+    COMPLEX128,
+    FLOAT64,
     Constant,
     Lazy,
     Number,
@@ -24,10 +28,12 @@ from polygen.python.values import (
     View,
     affine_number,
     constant_number,
+    converted_tree,
 )
 
 _LARGEST_OF_EXP = 709.782712893384  # what exp() of double precision is of
 
+_DOMAIN = "math domain error"
 _SPELLED = {"erf": "erf", "erfc": "erfc", "gamma": "tgamma", "lgamma": "lgamma"}
 
 
@@ -40,8 +46,8 @@ def _len(_trace: Expressions, value: Value) -> Value:
 
 
 def _int(trace: Expressions, value: Value) -> Value:
-    del trace
     if isinstance(value, Number) and value.dtype.kind != "c":
+        check_conversion(trace, value)
         return as_int(value)
     if isinstance(value, Constant) and isinstance(value.value, str):
         return _of_text(int, value.value)
@@ -57,6 +63,20 @@ def _float(trace: Expressions, value: Value) -> Value:
     raise Refused("float() of something that is no number")
 
 
+def _round(trace: Expressions, value: Value, ndigits: Value | None = None) -> Value:
+    if not isinstance(value, Number) or value.dtype.kind not in "iuf":
+        raise Refused("round() of something that is no real number")
+    if ndigits is not None and ndigits != Constant(None):
+        raise Refused("round() to decimals", "multiply, round and divide")
+    if value.dtype.kind != "f":
+        return value
+    return trace.called(int, [trace.called(np.rint, [value])])
+
+
+def _divmod(trace: Expressions, value: Value, divisor: Value) -> Value:
+    return Several((trace.operated("//", value, divisor), trace.operated("%", value, divisor)))
+
+
 def _of_text(kind: Callable[[str], float], text: str) -> Value:
     """Return the number that a text says, as ``float("inf")``."""
     try:
@@ -65,11 +85,96 @@ def _of_text(kind: Callable[[str], float], text: str) -> Value:
         raise Refused(str(error)) from None
 
 
+def _complex(trace: Expressions, real: Value, imaginary: Value | None = None) -> Value:
+    parts = [real] if imaginary is None else [real, imaginary]
+    numbers = [part for part in parts if isinstance(part, Number)]
+    if len(numbers) < len(parts):
+        raise Refused("complex() of something that is no number")
+    if all(one.is_constant for one in numbers):
+        return constant_number(complex(*[one.value for one in numbers]))
+    if len(numbers) == 2 and any(one.dtype.kind == "c" for one in numbers):
+        raise Refused("complex() of complex parts", "add them: a + 1j*b")
+    trees = [converted_tree(one.element(), one.dtype, COMPLEX128) for one in numbers]
+    if len(trees) == 2:
+        trees = [ex.sum_of(trees[0], ex.product_of(trees[1], ex.converted("complex128", 1j)))]
+    del trace
+    return Number(COMPLEX128, weak=True, tree=trees[0])
+
+
+def _greatest_common_divisor(a: int, b: int) -> int:
+    a, b = abs(a), abs(b)
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+def _least_common_multiple(a: int, b: int) -> int:
+    if a == 0 or b == 0:
+        return 0
+    return abs(a) // _greatest_common_divisor(a, b) * abs(b)
+
+
+def _of_integers(program: Callable[[int, int], int]) -> Row:
+    """Return the row of a function of two integers."""
+
+    def row(trace: Expressions, one: Value, other: Value) -> Value:
+        numbers = [v for v in (one, other) if isinstance(v, Number) and v.dtype.kind in "iu"]
+        if len(numbers) < 2:
+            raise Refused("a divisor of what is no integer")
+        return run(trace, program, *map(as_int, numbers))
+
+    return row
+
+
+def _square_root(n: int) -> int:
+    root = int(math.sqrt(n))
+    while root * root > n:
+        root -= 1
+    while (root + 1) * (root + 1) <= n:
+        root += 1
+    return root
+
+
+def _isqrt(trace: Expressions, value: Value) -> Value:
+    if not isinstance(value, Number) or value.dtype.kind not in "iu":
+        raise Refused("the root of what is no integer")
+    return run(trace, _square_root, as_int(value))
+
+
+def _float_power(trace: Expressions, base: Value, exponent: Value) -> Value:
+    """Return ``math.pow``, which has errors where NumPy's has no number."""
+    numbers = [v for v in (base, exponent) if isinstance(v, Number)]
+    if len(numbers) < 2:
+        raise Refused("a function of 'math' is given an array", "use NumPy's")
+    one, other = [as_float(v) for v in numbers]
+    if one.is_constant and other.is_constant:
+        return constant_number(_folded_power(one.value, other.value))
+    sides: tuple[Any, Any] = one.element(), other.element()
+    found = ex.Power(*sides)
+    size = [ex.Call(ex.Variable("isfinite"), (v.element(),)) for v in (one, other)]
+    is_wrong = ex.LogicalAnd((*size, ex.LogicalNot(ex.Call(ex.Variable("isfinite"), (found,)))))
+    is_of_zero = ex.Comparison(one.element(), "==", 0.0)
+    is_none = ex.Call(ex.Variable("isnan"), (found,))
+    is_large = ex.LogicalNot(ex.LogicalOr((is_of_zero, is_none)))
+    trace.fault(ex.LogicalAnd((is_wrong, is_large)), OverflowError, "math range error")
+    trace.fault(ex.LogicalAnd((is_wrong, ex.LogicalNot(is_large))), ValueError, "math domain error")
+    return Number(FLOAT64, weak=True, tree=found)
+
+
+def _folded_power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except (ValueError, OverflowError) as error:
+        raise Refused(str(error)) from None
+
+
 def _bool(trace: Expressions, value: Value) -> Value:
     return trace.truth(value)
 
 
-def _extreme(sign: str) -> Row:
+def extreme(sign: str) -> Row:
+    """Return Python's ``max`` (``>``) or ``min`` (``<``) of several numbers."""
+
     def row(trace: Expressions, *values: Value) -> Value:
         if len(values) == 1 and isinstance(values[0], Several):
             values = values[0].parts
@@ -103,11 +208,11 @@ def _check_domain(trace: Expressions, ufunc: np.ufunc, value: Number) -> None:
         return
     tree: Any = value.element()
     if ufunc is np.sqrt:
-        trace.fault(ex.Comparison(tree, "<", 0.0), ValueError)
+        trace.fault(ex.Comparison(tree, "<", 0.0), ValueError, _DOMAIN)
     elif ufunc in (np.log, np.log2, np.log10):
-        trace.fault(ex.Comparison(tree, "<=", 0.0), ValueError)
+        trace.fault(ex.Comparison(tree, "<=", 0.0), ValueError, _DOMAIN)
     elif ufunc is np.log1p:
-        trace.fault(ex.Comparison(tree, "<=", -1.0), ValueError)
+        trace.fault(ex.Comparison(tree, "<=", -1.0), ValueError, _DOMAIN)
     elif ufunc is np.exp:
         too_large = ex.Comparison(tree, ">", _LARGEST_OF_EXP)
         is_finite = ex.Call(ex.Variable("isfinite"), (tree,))
@@ -139,6 +244,7 @@ def _rounded(ufunc: np.ufunc) -> Row:
             return value
         found = _python_function(ufunc)(trace, value)
         assert isinstance(found, Number)
+        check_conversion(trace, found)
         return as_int(found)
 
     return row
@@ -175,15 +281,22 @@ ROWS: dict[Any, Row] = {
     builtins.int: _int,
     builtins.float: _float,
     builtins.bool: _bool,
+    builtins.complex: _complex,
+    math.gcd: _of_integers(_greatest_common_divisor),
+    math.lcm: _of_integers(_least_common_multiple),
+    math.isqrt: _isqrt,
+    math.pow: _float_power,
+    builtins.round: _round,
+    builtins.divmod: _divmod,
     builtins.abs: _abs,
-    builtins.max: _extreme(">"),
-    builtins.min: _extreme("<"),
     math.floor: _rounded(np.floor),
     math.ceil: _rounded(np.ceil),
     math.trunc: _rounded(np.trunc),
     **dict(map(_math, _FUNCTIONS)),
     **{
-        getattr(math, name): _python_function(np.exp, Rule(name, np.exp, function_named(own)))
+        getattr(math, name): _python_function(
+            np.exp, Rule(name, np.exp, function_named(own), getattr(math, name))
+        )
         for name, own in _SPELLED.items()
     },
 }

@@ -10,14 +10,18 @@ import numpy as np
 from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
 from polygen.python.names.arguments import Row, array_of, array_with_axes, axes_of, axis_of
+from polygen.python.refused import Refused
+from polygen.python.subscripts import Slice, subscripted
 from polygen.python.values import (
     Arrayed,
+    Constant,
     Indices,
     Lazy,
     Number,
     Several,
     Value,
     View,
+    affine_number,
     constant_number,
     index_sum,
     index_times,
@@ -87,10 +91,53 @@ def _expand_dims(trace: Expressions, value: Value, axis: Value) -> Value:
     return rearranged(given, shape, lambda i: (*i[:at], *i[at + 1 :]), ("expand", at))
 
 
+def _moveaxis(trace: Expressions, value: Value, source: Value, destination: Value) -> Value:
+    given = array_with_axes(trace, value)
+    rank = len(given.shape)
+    old, new = (axis_of(v, rank) for v in (source, destination))
+    order = [axis for axis in range(rank) if axis != old]
+    order.insert(new, old)
+    return _transpose(trace, given, Several(tuple(map(constant_number, order))))
+
+
+def _squeeze(trace: Expressions, value: Value, axis: Value | None = None) -> Value:
+    """Return the array without axes of one element: a view, as of subscripts of 0 there."""
+    given = array_with_axes(trace, value)
+    single = [at for at, extent in enumerate(given.shape) if trace.is_one(extent)]
+    gone = single if axis is None or axis == Constant(None) else axes_of(axis, len(given.shape))
+    if not set(gone) <= set(single):
+        raise Refused("np.squeeze of an axis with more than one element")
+    zero, rest = affine_number(number(0)), Slice(None, None, None)
+    keys = tuple([zero if at in gone else rest for at in range(len(given.shape))])
+    found: Value = subscripted(trace, given, keys)
+    return found
+
+
+def _with_axes(least: int) -> Row:
+    """Return the row of ``np.atleast_1d`` or ``np.atleast_2d``: new axes come first."""
+
+    def row(trace: Expressions, value: Value) -> Value:
+        given = array_with_axes(trace, value)
+        for _ in range(least - len(given.shape)):
+            found = _expand_dims(trace, given, constant_number(0))
+            given = array_with_axes(trace, found)
+        return given
+
+    return row
+
+
 ROWS: dict[Any, Row] = {
+    np.moveaxis: _moveaxis,
+    np.squeeze: _squeeze,
+    np.atleast_1d: _with_axes(1),
+    np.atleast_2d: _with_axes(2),
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,
     np.flip: _flip,
     np.expand_dims: _expand_dims,
 }
-METHODS: dict[str, Any] = {"transpose": np.transpose, "swapaxes": np.swapaxes}
+METHODS: dict[str, Any] = {
+    "transpose": np.transpose,
+    "swapaxes": np.swapaxes,
+    "squeeze": np.squeeze,
+}

@@ -11,7 +11,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.language.operations import find_operation
-from polygen.python.affine import number
+from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
 from polygen.python.names.arguments import (
     Row,
@@ -33,6 +33,7 @@ from polygen.python.values import (
     Lazy,
     Masked,
     Number,
+    Several,
     Value,
     affine_number,
     converted_tree,
@@ -91,8 +92,7 @@ def reduced(
         for at in axes:
             if trace.facts.is_never_negative(value.shape[at].minus(1)):
                 continue
-            if trace.facts.holds(value.shape[at].minus(1)) is not True:
-                raise Refused(f"a {operation} of nothing is an error in NumPy")
+            _check_not_empty(trace, operation, value.shape[at])
     kept = [e for at, e in enumerate(value.shape) if at not in axes]
     shape = tuple(
         [number(1) if at in axes else e for at, e in enumerate(value.shape)] if keeps else kept
@@ -115,6 +115,22 @@ def reduced(
 
     made = Lazy(dtype, shape, element, is_costly=True)
     return made if shape else trace.frozen(Number(dtype, tree=element(())), operation)
+
+
+def _check_not_empty(trace: Expressions, operation: str, extent: Affine) -> None:
+    """Let the call raise an error where there is nothing to reduce, if data decides that."""
+    has_some = trace.facts.holds(extent.minus(1))
+    if has_some is False:
+        raise Refused(f"a {operation} of nothing is an error in NumPy")
+    if has_some is None:
+        _refuse_empty(trace, operation, ex.Comparison(extent.tree(), "<", 1))
+
+
+def _refuse_empty(trace: Expressions, operation: str, is_empty: Expression) -> None:
+    """Let the call raise NumPy's error where there is nothing to take an extreme of."""
+    name = "maximum" if operation == "max" else "minimum"
+    text = f"zero-size array to reduction operation {name} which has no identity"
+    trace.fault(is_empty, ValueError, text)
 
 
 def depending(tree: Expression, names: tuple[str, ...]) -> Expression:
@@ -141,19 +157,41 @@ def reduction_tree(operation: str, names: tuple[str, ...], tree: Expression) -> 
 def _masked_reduction(
     trace: Expressions, operation: str, value: Masked, axis: Value | None
 ) -> Value:
-    if axis is not None and axis != Constant(None):
-        raise Refused("elements that a mask chooses have one axis")
+    over = _masked_axes(value, axis)
     dtype = _reduced_type(operation, value.dtype, None)
-    if operation in ("sum", "product"):
-        return reduced(
-            trace, operation, _chosen(trace, value, dtype, operation), dtype, None, keeps=False
-        )
-    raise Refused(f"the {operation} of elements that a mask chooses", "use np.where")
+    if operation in ("max", "min"):
+        if value.rows or value.dtype.kind not in "iuf":
+            raise Refused(f"the {operation} of rows that a mask chooses", "use np.where")
+        count = _count_of_chosen(trace, value)
+        _refuse_empty(trace, operation, ex.Comparison(count.element(), "==", 0))
+    chosen = _chosen(trace, value, dtype, operation)
+    return reduced(trace, operation, chosen, dtype, over, keeps=False)
+
+
+def _masked_axes(value: Masked, axis: Value | None) -> Value | None:
+    """Return the axes of an array along which elements that a mask chooses are reduced."""
+    if axis is None or axis == Constant(None):
+        return None
+    if axes_of(axis, 1 + value.rows) != [0]:
+        raise Refused("rows that a mask chooses are reduced along themselves", "use np.where")
+    rank = len(value.data.shape) - value.rows
+    return Several(tuple([affine_number(number(at)) for at in range(rank)]))
+
+
+def _identity(operation: str, dtype: np.dtype) -> Expression:
+    """Return what changes no reduction of elements."""
+    if operation in ("max", "min"):
+        sign = -1 if operation == "max" else 1
+        if dtype.kind == "f":
+            return literal(sign * np.inf, dtype)
+        info = np.iinfo(dtype)
+        return literal(int(info.min if sign < 0 else info.max), dtype)
+    return literal(1 if operation in ("product", "all") else 0, dtype)
 
 
 def _chosen(trace: Expressions, value: Masked, dtype: np.dtype, operation: str) -> Lazy:
     data, mask = value.data, value.mask
-    identity = literal(1 if operation == "product" else 0, dtype)
+    identity = _identity(operation, dtype)
 
     def element(index: Indices) -> Expression:
         own = converted_tree(data.element(index), data.dtype, dtype)
@@ -179,7 +217,7 @@ def _mean(
     keepdims: Value | None = None,
 ) -> Value:
     if isinstance(value, Masked):
-        return _masked_mean(trace, value)
+        return _masked_mean(trace, value, axis)
     given = array_with_axes(trace, value)
     asked = None if dtype is None else dtype_of(dtype)
     result = asked or (FLOAT64 if given.dtype.kind in "biu" else given.dtype)
@@ -188,16 +226,30 @@ def _mean(
     return trace.operated("/", total, count)
 
 
-def _masked_mean(trace: Expressions, value: Masked) -> Value:
-    dtype = FLOAT64 if value.dtype.kind in "biu" else value.dtype
-    total = reduced(trace, "sum", _chosen(trace, value, dtype, "sum"), dtype, None, keeps=False)
+def _count_of_chosen(trace: Expressions, value: Masked) -> Number:
+    """Return how many elements, or rows, a mask chooses."""
+    rank = len(value.data.shape) - value.rows
+    first = tuple([number(0)] * value.rows)
     ones = Lazy(
         INT64,
-        value.data.shape,
-        lambda index: ex.If(value.mask.element(index), literal(1, INT64), literal(0, INT64)),
+        value.data.shape[:rank],
+        lambda index: ex.If(
+            value.mask.element((*index, *first)), literal(1, INT64), literal(0, INT64)
+        ),
     )
     count = reduced(trace, "sum", ones, INT64, None, keeps=False)
     assert isinstance(count, Number)
+    return count
+
+
+def _masked_mean(trace: Expressions, value: Masked, axis: Value | None) -> Value:
+    dtype = FLOAT64 if value.dtype.kind in "biu" else value.dtype
+    over = _masked_axes(value, axis)
+    total = reduced(trace, "sum", _chosen(trace, value, dtype, "sum"), dtype, over, keeps=False)
+    count = _count_of_chosen(trace, value)
+    if over is None:
+        for extent in value.data.shape[len(value.data.shape) - value.rows :]:
+            count = cast("Number", trace.operated("*", count, affine_number(extent)))
     return trace.operated(
         "/", total, Number(dtype, False, converted_tree(count.element(), INT64, dtype))
     )
@@ -207,7 +259,9 @@ ROWS: dict[Any, Row] = {
     np.sum: _reduction("sum"),
     np.prod: _reduction("product"),
     np.max: _reduction("max"),
+    np.amax: _reduction("max"),
     np.min: _reduction("min"),
+    np.amin: _reduction("min"),
     np.any: _reduction("any"),
     np.all: _reduction("all"),
     np.mean: _mean,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,13 @@ from polygen.python.affine import Affine, number
 from polygen.python.expressions import Expressions
 from polygen.python.names.arguments import array_of
 from polygen.python.names.rearranging import rearranged
-from polygen.python.refused import Refused
+from polygen.python.refused import Refused, ShapeRefused
 from polygen.python.values import (
     Arrayed,
     Constant,
     Index,
     Indices,
+    Lazy,
     Number,
     Several,
     Value,
@@ -79,7 +80,7 @@ def _array(trace: Expressions, value: Value) -> Arrayed:
 
 def reshaped(trace: Expressions, given: Arrayed, parts: Sequence[Value]) -> Arrayed:
     """Return an array with other axes."""
-    old = [_extent(trace, extent) for extent in given.shape]
+    old = [extent_in_call(trace, extent) for extent in given.shape]
     new = _numbers(trace, parts, math.prod(old))
     if 0 in old:
         shape = tuple(map(number, new))
@@ -101,7 +102,10 @@ def _moved(
     if not isinstance(given, View):
         return rearranged(given, shape, place, None)
     if not given.is_whole:
-        raise Refused("a part of an array is given another shape", "take a copy() of it")
+        part = Lazy(given.dtype, given.shape, given.element, may_be_view=True)
+        found = rearranged(part, shape, place, None)
+        assert isinstance(found, Lazy)
+        return replace(found, may_be_view=True)
     base = given.base
     if base.role == "input":
         base.layout_matters = True
@@ -110,11 +114,11 @@ def _moved(
     return rearranged(given, shape, place, ("reshape", shape))
 
 
-def _extent(trace: Expressions, extent: Affine) -> int:
+def extent_in_call(trace: Expressions, extent: Affine) -> int:
     """Return an extent in the call that is traced."""
     values = trace.facts.values
     if any(symbol not in values for symbol in extent.symbols()):
-        raise Refused("data decides the extent of an array that is given another shape")
+        raise ShapeRefused("data decides the extent of an array that is given another shape")
     return extent.evaluate(values)
 
 
@@ -137,10 +141,10 @@ def _number(trace: Expressions, part: Value) -> int:
     if part.is_constant:
         return int(part.value)
     if part.affine is not None and part.cell is None:
-        return _extent(trace, part.affine)
+        return extent_in_call(trace, part.affine)
     found = _evaluated(part.element(), trace.facts.values)
     if found is None:
-        raise Refused("data decides the shape of an array")
+        raise ShapeRefused("data decides the shape of an array")
     return found
 
 
@@ -197,6 +201,9 @@ class _Shapes:
         """Return the new shape, and the subscripts in the old one for those in the new one."""
         shape = [number(1)] * len(self._new)
         groups = _groups(self._old, self._new)
+        for form, extent in zip(self._forms, self._old, strict=True):
+            if extent == 1:  # no group has to have it
+                self._fix(form, 1)
         for group in groups:
             self._give_extents(group, shape)
 

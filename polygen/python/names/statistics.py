@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from polygen.python.values import (
     Masked,
     Number,
     Value,
+    View,
     affine_number,
     constant_number,
     converted_tree,
@@ -136,8 +138,8 @@ def count_nonzero(
     return total
 
 
-def diagonal(trace: Expressions, value: Value, k: Value | None = None) -> Lazy:
-    """Return a copy of a diagonal of a matrix, as ``np.diag`` does."""
+def diagonal(trace: Expressions, value: Value, k: Value | None = None) -> Arrayed:
+    """Return a diagonal of a matrix, a view of it, or a matrix with one, as ``np.diag`` does."""
     given = array_with_axes(trace, value)
     if k is not None and not (isinstance(k, Number) and k.affine == number(0)):
         raise Refused("a diagonal beside the main one", "write a[k:, :].trace() or a loop")
@@ -150,7 +152,25 @@ def diagonal(trace: Expressions, value: Value, k: Value | None = None) -> Lazy:
     if is_tall is None:
         raise Refused("a diagonal of a matrix whose extents data decides")
     extent = columns if is_tall else rows
+    if isinstance(given, View):
+        return _diagonal_view(given, extent)
     return Lazy(given.dtype, (extent,), lambda index: given.element((index[0], index[0])))
+
+
+def _diagonal_view(given: View, extent: Affine) -> View:
+    inner, step = given.place, ("attribute", "diagonal()")
+
+    def place(index: Indices) -> Indices:
+        return inner((index[0], index[0]))
+
+    recipe = None if given.recipe is None else (*given.recipe, step)
+    return replace(
+        given,
+        shape=(extent,),
+        place=place,
+        is_whole=False,
+        recipe=recipe,
+    )
 
 
 def _diagonal_matrix(given: Arrayed) -> Lazy:
@@ -255,6 +275,7 @@ ROWS: dict[Any, Callable[..., Value]] = {
     np.argmin: place_of("argmin"),
     np.count_nonzero: count_nonzero,
     np.diag: diagonal,
+    np.diagonal: diagonal,
     np.trace: matrix_trace,
     np.cumsum: running(np.add, "+"),
     np.cumprod: running(np.multiply, "*"),

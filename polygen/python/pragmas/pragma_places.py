@@ -138,7 +138,7 @@ def _next(statements: Sequence[ast.stmt], comment: Comment, indent: int) -> ast.
 _WANTED: Mapping[type[Pragma], tuple[tuple[type[ast.stmt], ...], str, str]] = {
     LoopPragma: (
         (ast.For,),
-        "no loop",
+        "no 'for' loop",
         "write it directly before a 'for' over 'range' or 'pg.prange'",
     ),
     AtomicPragma: (

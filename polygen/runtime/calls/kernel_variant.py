@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from polygen.errors import InternalError, WrongArgumentType
 from polygen.ir.array import GlobalArg
@@ -21,6 +21,9 @@ from polygen.runtime.calls.arguments import VariantKey
 from polygen.source import caller_location
 from polygen.targets.programs.program import Program
 from polygen.transforms.kernels.fix_parameters import fix_parameters
+
+# Generates the code of a kernel; given: the kernel, the same as it is called, target, indices.
+Build: TypeAlias = Callable[[Kernel, Kernel, str, DType], Program]
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,14 @@ class Variant:
         return {}
 
 
-def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
-    """Generate a kernel's code."""
+def make_variant(kernel: Kernel, key: VariantKey, build: Build = build_as_called) -> Variant:
+    """Generate a kernel's code.
+
+    Parameters:
+        kernel: the kernel.
+        key: what else its code depends on.
+        build: generates it.
+    """
     dtypes = _whole(kernel, dict(key.dtypes))
     arguments = tuple(
         replace(arg, dtype=dtypes[arg.name]) if arg.name in dtypes else arg
@@ -59,7 +68,7 @@ def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
     if key.sizes:
         typed = _with_sizes(typed, key)
     placed, hidden = with_layouts(typed, dict(key.layouts), key.index_dtype)
-    program = build_as_called(kernel, placed, key.target, key.index_dtype)
+    program = build(kernel, placed, key.target, key.index_dtype)
     expected = [arg.name for arg in passed_arguments(placed)]
     if [arg.name for arg in program.arguments[: len(expected)]] != expected:
         raise InternalError(f"the arguments of the code of '{kernel.name}' are not {expected}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
+from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, unit
 from polygen.runtime.arrays.array_facts import ArrayInfo, describe, rounded_up
 from polygen.runtime.arrays.array_library import NUMPY
@@ -43,9 +44,12 @@ def check_hosts(form: Form, args: Mapping[str, Any]) -> list[tuple[GlobalArg, bo
             for other in on_host:
                 if other.name != arg.name:
                     check_apart(arg.name, value, other.name, args[other.name], _REMEDY)
-    return [
-        (a, must_be_passed(kernel, a.name) or not is_fully_written(kernel, a.name)) for a in on_host
-    ]
+    return [(arg, needs_elements(kernel, arg.name)) for arg in on_host]
+
+
+def needs_elements(kernel: Kernel, name: str) -> bool:
+    """Tell whether the elements that an array has before a call are needed on the device."""
+    return must_be_passed(kernel, name) or not is_fully_written(kernel, name)
 
 
 def copied_place(arg: GlobalArg, value: Any, args: Mapping[str, Any]) -> ArrayInfo:

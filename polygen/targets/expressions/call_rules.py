@@ -22,7 +22,7 @@ from polygen.targets.expressions.integer_functions import FUNCTION_RULES, compon
 from polygen.targets.expressions.logic_rules import print_extreme
 from polygen.targets.expressions.typed_terms import ATOM, EQUALITY, Term, promoted
 from polygen.targets.expressions.user_calls import print_user_call
-from polygen.targets.languages.target import BOOL, COMPLEX128, FLOAT16, FLOAT64, INT32
+from polygen.targets.languages.target import BOOL, COMPLEX128, FLOAT16, FLOAT64, INT32, INT64
 from polygen.targets.texts.random_helpers import FIELDS
 
 _Nodes: TypeAlias = tuple[Expression, ...]
@@ -103,7 +103,42 @@ def _conversion(p: Printer, function: Function, nodes: _Nodes) -> Term:
         return p.cast(p.number(int(value), dtype), dtype)
     if value is not None and dtype.kind == "f":
         return p.number(value, dtype)
+    if dtype == FLOAT64 and p.target.runs_host and p.kind(node) == INT64:
+        found = _exact_sum(p, node)
+        if found is not None and found[1] < _EXACT:
+            return p.instead(found[0], dtype)
     return p.convert(p.term(node, dtype), dtype)
+
+
+_EXACT = 2**53  # smaller integers are numbers of double precision
+
+
+def _exact_sum(p: Printer, node: Expression) -> tuple[Expression, int] | None:
+    """Return a sum of counters and numbers in double precision, and a bound of its partial sums.
+
+    Processors without AVX-512 convert vectors of 32 bits, and none of 64: ``(double) i + (double) j
+    + 1.0`` is ``(double) ((int64_t) i + (int64_t) j + 1)`` in vectors.
+    """
+    if isinstance(node, ex.Sum):
+        parts = [_exact_sum(p, cast("Expression", part)) for part in node.children]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        bound = sum(most for _, most in known)
+        return ex.sum_of(*[part for part, _ in known]), bound
+    value = p.constant(node)
+    if value is not None:
+        return (float(value), abs(int(value))) if abs(value) < _EXACT else None
+    if not isinstance(node, ex.Call) or user_function(node) is not None:
+        return None
+    function = lookup(ex.name_of(node.function))
+    if function.result is not ResultType.CONVERTED or function.dtype != INT64:
+        return None
+    (inner,) = node.parameters
+    term = p.term(inner, INT64)
+    if not term.exact or term.c_type != INT32:
+        return None
+    return ex.Call(ex.Variable("float64"), (inner,)), 2**31
 
 
 def _floating(p: Printer, node: Expression) -> DType:

@@ -224,7 +224,9 @@ class Printer(Annotator):
         if dtype.kind == "c":
             return to_complex(self, term, dtype)
         if term.integer is not None and is_integer(dtype) and dtype.itemsize >= 4:
-            return self._spelled(term.integer, dtype)
+            low, high = integer_limits(dtype)
+            if low <= term.integer <= high:  # else it becomes another number
+                return self._spelled(term.integer, dtype)
         return Term(f"({self.type_name(dtype)}) {term.within(UNARY)}", UNARY, dtype, dtype)
 
     def _rounded(self, term: Term) -> Term:

@@ -70,10 +70,16 @@ def copied_lanes(p: LanePrinter, target: ex.Subscript, value: Expression) -> str
     return store.format(*_pointed(p, target), load.format(*_pointed(p, value)))
 
 
-def is_at_once(p: LanePrinter, node: ex.Subscript) -> bool:
-    """Tell whether the elements of all lanes are a vector, or next to each other in an array."""
+def is_at_once(p: LanePrinter, node: ex.Subscript, *, as_bits: bool = False) -> bool:
+    """Tell whether the elements of all lanes are a vector, or next to each other in an array.
+
+    Parameters:
+        p: prints expressions of lanes.
+        node: the element of a lane.
+        as_bits: whether they are moved as they are, not computed with.
+    """
     name, (offset, *chosen) = ex.name_of(node), ex.index_tuple(node)
-    if name in p.names.images or is_bfloat16(p.names.dtypes[name]):
+    if name in p.names.images or (is_bfloat16(p.names.dtypes[name]) and not as_bits):
         return False
     if not chosen:
         return is_next_to_each_other(offset, p.iname)
@@ -123,7 +129,8 @@ def _part(p: LanePrinter, node: ex.Subscript) -> str:
 
 def is_aligned(p: LanePrinter, node: ex.Subscript, width: int) -> bool:
     """Tell whether lanes are next to each other, each `width` at a multiple of their size."""
-    return is_at_once(p, node) and _whole_vector(p, node) is None and _is_aligned(p, node, width)
+    at_once = is_at_once(p, node, as_bits=True)
+    return at_once and _whole_vector(p, node) is None and _is_aligned(p, node, width)
 
 
 def from_lane(

@@ -83,7 +83,8 @@ def _print_if(p: LanePrinter, node: ex.If, at: DType) -> Term:
     then, other = (_chosen(p, branch, dtype) for branch in (node.then, node.else_))
     if isinstance(condition, Lanes):
         return p.select(condition, then, other)
-    text = f"{condition.within(OR)} ? {then.within(OR)} : {other.within(CHOICE)}"
+    parts = (condition.within(OR), then.within(OR), other.within(CHOICE))
+    text = p.target.choose_lanes.format(*parts, p.vector(then.c_type))
     return Lanes(text, CHOICE, dtype, then.c_type)
 
 

@@ -196,6 +196,7 @@ C_OPENMP = Target(
     lanes="({0}) {{{1}}}",
     convert_lanes="__builtin_convertvector({1}, {0})",
     select_lanes="({3}) (({0} & ({4}) {1}) | (~{0} & ({4}) {2}))",
+    choose_lanes="{0} ? ({3}) ({1}) : ({3}) ({2})",  # vectors that are aligned otherwise are others
     same_lanes=_same_lanes,
     math_of_vectors=vector_functions,
     # Else GCC takes two of AVX2's for one of AVX-512's.

@@ -21,6 +21,7 @@ from polygen.targets.languages.target import (
     Bits,
     Copies,
     Target,
+    TensorCores,
 )
 from polygen.targets.texts.named_texts import Texts, texts_of
 
@@ -172,9 +173,19 @@ _ATOMICS = Atomics(
 
 _COPIES = Copies(sizes=(16, 8, 4), begin="pg_copy({0}, {1})", wait="pg_wait()", needs="copies")
 
+_TENSOR_CORES = TensorCores(
+    multiply="pg_multiply_{0}({{{1}}}, {{{2}}}, {{{3}}})",
+    needs="multiply_{0}",
+    parts="pg_parts<{0}>",
+    parts_need="parts",
+    load="pg_load_matrices<{0}>({1}, {{{2}}})",
+    multiply_loaded="pg_multiply_{0}({{{1}}}, {2}, {3})",
+)
+
 
 def _lines() -> dict[str, str]:
-    vectors = [f"{dtype}_vec{count}" for dtype in VECTOR_TYPES for count in VECTOR_LENGTHS[1:]]
+    types = (*VECTOR_TYPES, "bfloat16")  # which is copied
+    vectors = [f"{dtype}_vec{count}" for dtype in types for count in VECTOR_LENGTHS[1:]]
     return {**_TEXTS, **dict.fromkeys(vectors, _TEXTS["vectors"])}
 
 
@@ -254,4 +265,5 @@ CUDA = Target(
     restrict="__restrict__",
     atomics=_ATOMICS,
     copies=_COPIES,
+    tensor_cores=_TENSOR_CORES,
 )

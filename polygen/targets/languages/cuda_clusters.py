@@ -86,4 +86,5 @@ CUDA_CLUSTERS: Target = replace(
         CUDA.atomics, scopes={**CUDA.atomics.scopes, MemoryScope.WORK_GROUP: {"scope": ""}}
     ),
     copies=None,  # to the memory of the block itself
+    tensor_cores=None,  # blocks' own memory is looked for in assignments
 )

@@ -104,6 +104,30 @@ class Copies:
     needs: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class TensorCores:
+    """A language's products of small matrices by the work items of a warp.
+
+    Attributes:
+        multiply: the statement that adds one, of the kind of numbers, the addresses of the sums,
+            and the elements of the left and the right matrix that a work item passes.
+        needs: what the source has to begin with: a name in its `type_lines`, of the kind.
+        parts: the type of what a work item passes of a matrix that is loaded first, of the number
+            of registers.
+        parts_need: as `needs`, for that.
+        load: the statement that loads it, of whether rows are columns (1), it, and where rows
+            begin.
+        multiply_loaded: as `multiply`, of what was loaded of both matrices.
+    """
+
+    multiply: str
+    needs: str
+    parts: str
+    parts_need: str
+    load: str
+    multiply_loaded: str
+
+
 COMMON_HELPERS = ("integers.h", "floats.h", "pairs.h")  # files of texts
 
 # Of the numbers in vectors.
@@ -227,6 +251,7 @@ class Target:
         select_lanes: what chooses from two vectors, of a vector of -1 and 0, what is taken where
             that is -1, what elsewhere, the vector's type and that of the choice; each is an operand
             of any operator.
+        choose_lanes: one of two vectors, of a truth value, the two, and their type.
         same_lanes: a vector of one number, of the vector's type, the number and how many it has.
         aligned: what follows the declaration of a variable with an alignment, of that.
         assume_aligned: a line at the beginning of a function about an argument and its alignment.
@@ -235,6 +260,7 @@ class Target:
         restrict: how it says that a pointer is the only way to an array.
         atomics: what it has for atomic operations, or None.
         copies: what it has for asynchronous copies; None if they are copies as any.
+        tensor_cores: what it has for products of small matrices; None if they are loops.
         parallel_loop: the line before loops that run on several threads: given their number, when
             several are worth it (always if nothing), how many iterations threads take at a time
             (all at once if nothing), and whether iterations become vectors; None if there is none.
@@ -324,6 +350,7 @@ class Target:
     lanes: str
     convert_lanes: str
     select_lanes: str
+    choose_lanes: str = "{0} ? {1} : {2}"
     same_lanes: Callable[[str, str, int], str]
     aligned: str
     assume_aligned: str = ""
@@ -331,6 +358,7 @@ class Target:
     restrict: str
     atomics: Atomics | None = None
     copies: Copies | None = None
+    tensor_cores: TensorCores | None = None
     parallel_loop: Callable[[int, str, str, bool], str] | None = None
     team: Callable[[str], str] | None = None
     team_loop: Callable[[int, str, str, bool], str] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
@@ -112,15 +113,19 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     called = [_called(function, target, expressions) for function in program.functions]
     called += [_library_call(n, f, printer, expressions) for n, f in enumerate(libraries, 1)]
     begin = [*_registered(program, target), *library_beginning(libraries)]
-    if program.options.contract == "off":
-        begin.insert(0, target.type_lines["uncontracted"])
     lines, helpers = _preamble(target, expressions)
     called_libraries = library_helpers(program) if target.runs_host else []
     texts = [*helpers, *called_libraries, *called, *printer.functions]
+    if program.options.contract != "fast" and any(map(_FLOATS.search, [*begin, *texts])):
+        begin.insert(0, target.type_lines["uncontracted"])
     if target.math_of_vectors is not None:
         lines += target.math_of_vectors(texts)
     source = "\n\n".join([*begin, *lines, *texts]) + "\n"
     return Program(target, source, functions, passed, lowered, _extensions(target, expressions))
+
+
+# Where these are, products may be fused with sums; integers keep the widest vectors.
+_FLOATS = re.compile("float|double|half|complex")
 
 
 def _print_launches(

@@ -66,7 +66,7 @@ class Program:
     def compiler_options(self) -> tuple[str, ...]:
         """The options for the compiler: the kernel's, and those that `contract` asks for."""
         options = self.loop_program.options
-        uncontracted = self.target.uncontracted_options if options.contract == "off" else ()
+        uncontracted = self.target.uncontracted_options if options.contract != "fast" else ()
         return (*uncontracted, *options.build_options)
 
     def __str__(self) -> str:

@@ -70,6 +70,7 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
         [a.name for a in program.arguments if _is_stored(a)]
         + [t.name for t in program.global_temporaries]
         + [node.name for node in declared if target.half_arrays and _is_half_array(node)]
+        + [node.name for node in declared if node.is_short]
     )
     images = frozenset(a.name for a in program.arguments if isinstance(a, ImageArg))
     arrays = [a for a in program.arguments if isinstance(a, GlobalArg)]
@@ -188,7 +189,11 @@ def _own_alignments(
     lanes = [node for node in nodes if isinstance(node, Loop) and node.at_once]
     if not lanes:
         return {}
-    own = {d.name: d for d in declared if d.extent and d.vector is None and d.dtype.kind in "iuf"}
+    own = {
+        d.name: d
+        for d in declared
+        if d.extent and d.vector is None and (d.dtype.kind in "iuf" or d.is_short)
+    }
     found: dict[str, tuple[int, AddressSpace]] = {}
     for loop in lanes:
         for node in _elements(loop):

@@ -49,7 +49,7 @@ def shared_lines(
         plain = node.vector is None
         name = (
             expressions.variable_type(node.dtype)
-            if plain
+            if plain and not node.is_short
             else expressions.element_type(node.dtype, node.vector)
         )
         pool = "pg_shared" if is_used_by_all((node,)) else target.own_pool
@@ -75,6 +75,8 @@ def _places(shared: Sequence[Declare]) -> list[int]:
 
 
 def _size(node: Declare) -> int:
+    if node.vector is None and node.is_short:
+        return node.dtype.itemsize * (node.extent or 1)
     if node.vector is None:
         dtype = promoted(node.dtype) if node.dtype == FLOAT16 else computed_in(node.dtype)
         return dtype.itemsize * (node.extent or 1)

@@ -35,7 +35,7 @@ def copy_lines(
         raise _refused(node, "its lanes choose whether they copy")
     expressions.uses.types.add(copies.needs)
     dtype = expressions.declared_type(name)
-    if is_short_float(dtype):
+    if is_short_float(dtype) and expressions.held_type(name) != dtype:
         raise _refused(node, f"elements of '{name}' are kept as float there")
     widths = [size // dtype.itemsize for size in copies.sizes if size >= dtype.itemsize]
     places = (node.target, value)

@@ -45,6 +45,8 @@ def accumulated_at_once(
     inner = [node for node in nodes if isinstance(node, Loop)]
     if any(node.unordered or node.at_once for node in inner) or (inner and not loop.unordered):
         return None
+    if sum(not is_short(node) for node in inner) > 1:
+        return None  # of a loop around several, compilers make no vectors
     own = _declared(nodes) | {loop.iname}
     if not all(own.isdisjoint(walk.free_variables(e)) for n in inner for e in expressions(n)):
         return None  # iterations differ in those of loops inside

@@ -228,7 +228,8 @@ class StatementPrinter:
         return bool(others) or is_scattered(self.expressions, target, lanes)
 
     def _element_type(self, node: Declare) -> str:
-        if node.vector is None and self.expressions.held_type(node.name) != FLOAT16:
+        is_half = self.expressions.held_type(node.name) == FLOAT16
+        if node.vector is None and not (is_half or node.is_short):
             return self.expressions.variable_type(node.dtype)
         return self.expressions.element_type(self.expressions.held_type(node.name), node.vector)
 

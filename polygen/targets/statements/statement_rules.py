@@ -20,6 +20,7 @@ from polygen.lower.program import (
     Loop,
     Node,
     Shuffle,
+    TensorProduct,
     Verbatim,
     Wait,
 )
@@ -30,6 +31,7 @@ from polygen.targets.statements.expression_printer import ExpressionPrinter
 from polygen.targets.statements.loops import print_loop
 from polygen.targets.statements.simultaneous_assignments import one_by_one
 from polygen.targets.statements.statement_lines import StatementPrinter, Write
+from polygen.targets.statements.tensor_cores import print_tensor_product
 
 
 def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
@@ -143,6 +145,7 @@ RULES: Mapping[type[Node], Write] = {
     Loop: print_loop,
     Barrier: _barrier,
     Wait: _wait,
+    TensorProduct: print_tensor_product,
     BlocksBegun: _blocks_begun,
 }
 

@@ -1,7 +1,8 @@
 """Several parallel loops one after the other, or in loops of the host: one team of threads for all.
 
 Between them the threads wait for each other, spinning: to sleep and be woken would take longer than
-many a loop does.  So loops may be shorter that are worth it.  When the call returns, they sleep.
+many a loop does.  So loops may be shorter that are worth it, in a loop of the host, or if they are
+many: the team is woken once.  When the call returns, they sleep.
 """
 
 from __future__ import annotations
@@ -66,11 +67,12 @@ def condition_of_team(
         fewest: see `Threads.condition`.
         counters: of the loops around them, which are not there yet.
     """
-    found = {each: each.condition(fewest // _SHORTER) for each in threads}
+    fewest //= _SHORTER if counters else min(_SHORTER, max(1, len(threads) // 2))
+    found = {each: each.condition(fewest) for each in threads}
     worth = [each for each, condition in found.items() if condition is not None]
     if not worth:
         return None
-    if any(not found[each] or not counters.isdisjoint(each.mentioned) for each in worth):
+    if any(not found[each] or not counters.isdisjoint(each.mentioned(fewest)) for each in worth):
         return ""
     return " || ".join(dict.fromkeys(str(found[each]) for each in worth))
 

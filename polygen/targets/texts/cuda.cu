@@ -171,6 +171,205 @@ __device__ inline void pg_wait()
 #endif
 }
 
+//# Each work item of a warp (threadIdx.x: 4, threadIdx.y: 8) passes a part of two matrices, of 8 or
+//# 16 rows and of 8 columns, and has a part of the sum: see `polygen.lower.tensor_products`.  Devices
+//# without such instructions read the registers of others.
+//: multiply_float64
+template <int sums, int lefts, int rights>
+__device__ inline void pg_multiply_float64(double *const (&&c)[sums], double const (&&a)[lefts],
+                                           double const (&&b)[rights])
+{
+    constexpr int rows = sums / 2;
+    static_assert(lefts == rows * rights, "8 rows for each number of a column");
+#if __CUDA_ARCH__ >= 900
+    if constexpr (rows == 2 && rights == 4) {
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+                     "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+                     : "+d"(*c[0]), "+d"(*c[1]), "+d"(*c[2]), "+d"(*c[3])
+                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
+                       "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+    } else if constexpr (rows == 2 && rights == 2) {
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+                     "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+d"(*c[0]), "+d"(*c[1]), "+d"(*c[2]), "+d"(*c[3])
+                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+    } else if constexpr (rows == 2) {
+        asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+                     "{%4, %5}, {%6}, {%0, %1, %2, %3};"
+                     : "+d"(*c[0]), "+d"(*c[1]), "+d"(*c[2]), "+d"(*c[3])
+                     : "d"(a[0]), "d"(a[1]), "d"(b[0]));
+    } else
+#endif
+    for (int k = 0; k < rights; ++k)
+        for (int h = 0; h < rows; ++h) {
+#if __CUDA_ARCH__ >= 800
+            asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, "
+                         "{%0, %1};"
+                         : "+d"(*c[2 * h]), "+d"(*c[2 * h + 1]) : "d"(a[k * rows + h]), "d"(b[k]));
+#else
+            int const row = threadIdx.y % 8 * 4, column = threadIdx.x * 8;
+            for (int t = 0; t < 4; ++t) {
+                double const left = __shfl_sync(0xffffffffu, a[k * rows + h], row + t);
+                for (int v = 0; v < 2; ++v)
+                    *c[2 * h + v] += left * __shfl_sync(0xffffffffu, b[k], column + 4 * v + t);
+            }
+#endif
+        }
+}
+
+//: multiply_tf32
+__device__ inline unsigned int pg_to_tf32(float a)
+{
+    unsigned int bits;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(a));
+#else
+    memcpy(&bits, &a, sizeof bits);
+    if ((bits & 0x7f800000u) != 0x7f800000u)
+        bits = (bits + 0x1000u) & 0xffffe000u;
+#endif
+    return bits;
+}
+template <int sums, int lefts, int rights>
+__device__ inline void pg_multiply_tf32(float *const (&&c)[sums], float const (&&a)[lefts],
+                                        float const (&&b)[rights])
+{
+    constexpr int rows = sums / 2;
+    static_assert(lefts == rows * rights, "8 rows for each number of a column");
+    unsigned int left[2 * rights], right[rights];
+    for (int k = 0; k < rights; ++k) {
+        right[k] = pg_to_tf32(b[k]);
+        for (int h = 0; h < 2; ++h)
+            left[2 * k + h] = h < rows ? pg_to_tf32(a[k * rows + h % rows]) : 0u;
+    }
+#if __CUDA_ARCH__ >= 800
+    float none = 0.0f;
+    float &c2 = rows == 2 ? *c[sums - 2] : none, &c3 = rows == 2 ? *c[sums - 1] : none;
+    if constexpr (rights == 2)
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
+                     "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(*c[0]), "+f"(*c[1]), "+f"(c2), "+f"(c3)
+                     : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]),
+                       "r"(right[1]));
+    else
+        asm volatile("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
+                     "{%4, %5}, {%6}, {%0, %1, %2, %3};"
+                     : "+f"(*c[0]), "+f"(*c[1]), "+f"(c2), "+f"(c3)
+                     : "r"(left[0]), "r"(left[1]), "r"(right[0]));
+#else
+    int const row = threadIdx.y % 8 * 4, column = threadIdx.x * 8;
+    for (int k = 0; k < rights; ++k)
+        for (int t = 0; t < 4; ++t)
+            for (int h = 0; h < rows; ++h)
+                for (int v = 0; v < 2; ++v)
+                    *c[2 * h + v] +=
+                        __uint_as_float(__shfl_sync(0xffffffffu, left[2 * k + h], row + t)) *
+                        __uint_as_float(__shfl_sync(0xffffffffu, right[k], column + 4 * v + t));
+#endif
+}
+
+//# Of a matrix of numbers of 16 bits, a work item passes these; 8 work items each name the rows of a
+//# matrix of 8 x 8, of which there are 2 or 4 in a load.
+//: parts
+template <int registers> struct pg_parts {
+    unsigned int at[registers];
+};
+template <int columns, int registers, int loads>
+__device__ inline void pg_load_matrices(pg_parts<registers> &to, void const *const (&&rows)[loads])
+{
+    constexpr int each = registers / loads;
+    for (int n = 0; n < loads; ++n) {
+        unsigned int *const at = to.at + n * each;
+#if __CUDA_ARCH__ >= 800
+        unsigned int const row = (unsigned int) __cvta_generic_to_shared(rows[n]);
+        if constexpr (each == 4 && columns)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(at[0]), "=r"(at[1]), "=r"(at[2]), "=r"(at[3]) : "r"(row) : "memory");
+        else if constexpr (each == 4)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(at[0]), "=r"(at[1]), "=r"(at[2]), "=r"(at[3]) : "r"(row) : "memory");
+        else if constexpr (columns != 0)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                         : "=r"(at[0]), "=r"(at[1]) : "r"(row) : "memory");
+        else
+            asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                         : "=r"(at[0]), "=r"(at[1]) : "r"(row) : "memory");
+#else
+        int const x = threadIdx.x, y = threadIdx.y % 8;
+        unsigned long long const own = (unsigned long long) rows[n];
+        for (int m = 0; m < each; ++m) {
+            at[m] = 0;
+            for (int e = 0; e < 2; ++e) {
+                int const lane = 8 * m + (columns ? 2 * x + e : y), place = columns ? y : 2 * x + e;
+                unsigned short const *const row =
+                    (unsigned short const *) __shfl_sync(0xffffffffu, own, lane);
+                at[m] |= (unsigned int) row[place] << 16 * e;
+            }
+        }
+#endif
+    }
+}
+
+//: multiply_float16
+template <int sums, int lefts, int rights>
+__device__ inline void pg_multiply_float16(float *const (&&c)[sums], pg_parts<lefts> const &a,
+                                          pg_parts<rights> const &b)
+{
+    static_assert(sums == 4 && lefts == 2 * rights, "16 rows and 8 columns");
+    for (int k = 0; k < rights / 2; ++k) {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+                     "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(*c[0]), "+f"(*c[1]), "+f"(*c[2]), "+f"(*c[3])
+                     : "r"(a.at[4 * k]), "r"(a.at[4 * k + 1]), "r"(a.at[4 * k + 2]),
+                       "r"(a.at[4 * k + 3]), "r"(b.at[2 * k]), "r"(b.at[2 * k + 1]));
+#else
+        int const row = threadIdx.y % 8 * 4, column = threadIdx.x * 8;
+        for (int n = 0; n < 64; ++n) {
+            int const t = n % 4, e = n / 4 % 2, p = n / 8 % 2, h = n / 16 % 2, v = n / 32;
+            unsigned int const two = __shfl_sync(0xffffffffu, a.at[4 * k + 2 * p + h], row + t);
+            unsigned int const other =
+                __shfl_sync(0xffffffffu, b.at[2 * k + p], column + 4 * v + t);
+            unsigned short const x = (unsigned short) (two >> 16 * e);
+            unsigned short const y = (unsigned short) (other >> 16 * e);
+            pg_half left, right;
+            memcpy(&left, &x, sizeof left);
+            memcpy(&right, &y, sizeof right);
+            *c[2 * h + v] += (float) left * (float) right;
+        }
+#endif
+    }
+}
+
+//: multiply_bfloat16
+template <int sums, int lefts, int rights>
+__device__ inline void pg_multiply_bfloat16(float *const (&&c)[sums], pg_parts<lefts> const &a,
+                                           pg_parts<rights> const &b)
+{
+    static_assert(sums == 4 && lefts == 2 * rights, "16 rows and 8 columns");
+    for (int k = 0; k < rights / 2; ++k) {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+                     "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(*c[0]), "+f"(*c[1]), "+f"(*c[2]), "+f"(*c[3])
+                     : "r"(a.at[4 * k]), "r"(a.at[4 * k + 1]), "r"(a.at[4 * k + 2]),
+                       "r"(a.at[4 * k + 3]), "r"(b.at[2 * k]), "r"(b.at[2 * k + 1]));
+#else
+        int const row = threadIdx.y % 8 * 4, column = threadIdx.x * 8;
+        for (int n = 0; n < 64; ++n) {
+            int const t = n % 4, e = n / 4 % 2, p = n / 8 % 2, h = n / 16 % 2, v = n / 32;
+            unsigned int const two = __shfl_sync(0xffffffffu, a.at[4 * k + 2 * p + h], row + t);
+            unsigned int const other =
+                __shfl_sync(0xffffffffu, b.at[2 * k + p], column + 4 * v + t);
+            unsigned short const x = (unsigned short) (two >> 16 * e);
+            unsigned short const y = (unsigned short) (other >> 16 * e);
+            *c[2 * h + v] += __uint_as_float((unsigned int) x << 16) *
+                             __uint_as_float((unsigned int) y << 16);
+        }
+#endif
+    }
+}
+
 //: vectors
 template <typename T, int n>
 struct alignas(sizeof(T) * (n == 3 ? 4 : n) < 16 ? sizeof(T) * (n == 3 ? 4 : n) : 16) pg_vector {

@@ -19,6 +19,10 @@ WIDENED = {  # for o >= 0, 4*o + i >= 0
     "o i": ("o; i; 3 - i; n - 1 - 4*o - i", 1),
     "o q i": ("o; i; 1 - i; q; 1 - q; n - 1 - 4*o - 2*q - i", 1),
 }
+DIGITS = {  # bounds of one digit are a slab, too
+    "o i": ("o; 4 - o; i; 1 - i; 2*o + i - m; n - 2*o - i", 1),
+    "o q i": ("o; 2 - o; q; 1 - q; i; 1 - i; 4*o + 2*q + i - m; n - 4*o - 2*q - i", 1),
+}
 OTHERS = {
     "t i": ("t; m - 1 - t; i - t; n - 1 + t - i", 2),  # skewed by what is no number: none
     "i": ("i; 4 - i", 0),  # a line of 5
@@ -28,7 +32,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("kind", [TILES, WIDENED, OTHERS])
+@pytest.mark.parametrize("kind", [TILES, WIDENED, DIGITS, OTHERS])
 def test_sums_stay_when_names_go(kind: dict[str, tuple[str, int]]) -> None:
     for names, (bounds, left) in kind.items():
         before = problem(names, bounds, summand="3*n + 1")

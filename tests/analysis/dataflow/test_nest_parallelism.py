@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 import polygen as pg
-from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel
-from polygen.errors import DependencyCycle, NoLoopNest
+from polygen.analysis.dataflow.nest_parallelism import is_plainly_parallel, same_element_of
+from polygen.errors import DependencyCycle, NoLoopNest, UserError
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.few import few
@@ -160,3 +160,32 @@ def test_random_kernels(start: int) -> None:
             except (DependencyCycle, NoLoopNest):
                 continue
     assert min(found[True], found[False]) > 10
+
+
+_SAME = [
+    ("{ [i,j]: 0<=i,j<n }", "a[j] = b[i,j]", {"i": "a", "j": None}),
+    ("{ [i,j]: 0<=i,j<n }", "a[i+j] = b[i,j]", {"i": None, "j": None}),
+    ("{ [i,j]: 0<=i<n and i<=j<=i }", "a[j] = b[i,j]", {"i": None}),
+    ("{ [i,j]: 0<=i,j<n }", "a[j] = b[i,j] {if=i == 2}", {"i": None}),
+    ("{ [i,j]: 0<=i,j<n }", "a[j] = b[i,j] {if=j == 2}", {"i": "a"}),
+    ("{ [i,j]: 0<=i,j<n }", "a[j] = b[i,j] {if=b[i,j] > 2}", {"i": None}),
+    ("{ [i,j]: 0<=i,j<n }", "a[p[i]] = b[i,j]", {"i": None, "j": None}),
+    ("{ [i,j]: 0<=i,j<n }", "a[j] = a[j] + b[i,j] {atomic}", {"i": None, "j": None}),
+]
+
+
+@pytest.mark.parametrize(("loops", "text", "meant"), _SAME)
+def test_iterations_that_write_one_element(
+    loops: str, text: str, meant: dict[str, str | None]
+) -> None:
+    """Where one is named, no axis takes the loop."""
+    arrays = [
+        pg.GlobalArg(name, "float64", shape=shape) for name, shape in (("a", "2*n"), ("b", "n, n"))
+    ]
+    indices = [pg.GlobalArg("p", "int32", shape="n")] if "p[" in text else []
+    knl = pg.make_kernel(loops, text, [*arrays, *indices, "..."], loop_priority="i, j")
+    assert {iname: same_element_of(knl, iname) for iname in meant} == meant
+    for iname, name in meant.items():
+        if name is not None:
+            with pytest.raises(UserError):
+                pg.tag_inames(knl, {iname: "g.0"})

@@ -10,9 +10,11 @@ from tests.jit.programs import (
     images,
     learning,
     linear_algebra,
+    particles,
     sample_statistics,
     signals,
     solvers,
+    sorting,
     stencils,
 )
 from tests.jit.programs.program import Program
@@ -25,9 +27,11 @@ _MODULES = (
     images,
     learning,
     linear_algebra,
+    particles,
     sample_statistics,
     signals,
     solvers,
+    sorting,
     stencils,
 )
 

@@ -143,9 +143,5 @@ PROGRAMS = (
         ),
         (1, 2, 9),
     ),
-    Program(
-        sieve,
-        lambda r, n: (5 * n + 1,),
-        stays_python=("the step of a slice is no constant",),
-    ),
+    Program(sieve, lambda r, n: (5 * n + 1,)),
 )

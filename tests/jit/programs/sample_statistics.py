@@ -124,7 +124,6 @@ PROGRAMS = (
         weighted_histogram,
         lambda r, n: (r.random(40 * n), r.random(40 * n), 4),
         (1, 5),
-        stays_python=("'histogram' is called",),
     ),
     Program(running_means, lambda r, n: (r.random(n), 0.3)),
     Program(welford, lambda r, n: (r.random(n),)),

@@ -113,7 +113,7 @@ PROGRAMS = (
     Program(checksum, lambda r, n: (r.integers(0, 256, n, np.uint8), 0x8408)),
     Program(gray_codes, lambda r, n: (n,)),
     Program(rotated, lambda r, n: (_complex(r, n), 0.7)),
-    Program(haar, lambda r, n: (r.random(n),), (1, 2, 16), stays_python=("do not go together",)),
+    Program(haar, lambda r, n: (r.random(n),), (1, 2, 16)),
     Program(autocorrelation, lambda r, n: (r.random(n),)),
     Program(windowed, lambda r, n: (r.random(n),), (2, 9)),
     Program(zero_crossings, lambda r, n: (r.standard_normal(n),), (1, 2, 12)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import linecache
 import re
+import sys
 import time
 import traceback
 import warnings
@@ -99,7 +100,7 @@ def checked(
         scheduled: whether kernels are scheduled, which takes most of the time, as users have them.
     """
     if not scheduled:
-        patch.setattr("polygen.jitting.jit._scheduled", None)
+        patch.setattr("polygen.jitting.compiled_programs._scheduled", None)
     found = Found([], 0, {})
     jitted = {f.seed: pg.jit(as_users_have_it(f), target="c") for f in functions}
     for n, m in sizes:
@@ -110,6 +111,8 @@ def checked(
         for function, outcome in zip(asked, left, strict=True):
             found.calls += 1
             error = _error(outcome, meant[function.seed])
+            if isinstance(error, OverflowError) and has_large_integers(function, n, m):
+                continue  # kernels say so, where Python goes on with more bits
             if error is not None:
                 found.failures.append(Failure(function, (n, m), error))
     for seed, function_of_seed in jitted.items():
@@ -122,6 +125,24 @@ def in_python(function: Any) -> list[str]:
     """Return what `explain` says of statements that are repeated, and stay Python's."""
     lines = [line.strip() for line in str(function.explain()).splitlines()]
     return [line for line in lines if ": Python: " in line and "nothing is repeated" not in line]
+
+
+def has_large_integers(function: Function, n: int, m: int) -> bool:
+    """Tell whether Python's integers become so large that products need more than 64 bits."""
+    largest = 0
+
+    def look(frame: Any, _event: str, _argument: Any) -> Any:
+        nonlocal largest
+        integers = [abs(one) for one in frame.f_locals.values() if type(one) is int]
+        largest = max(largest, *integers, 0)
+        return look
+
+    sys.settrace(look)
+    try:
+        expected(function, n, m)
+    finally:
+        sys.settrace(None)
+    return largest >= 2**31
 
 
 def _error(found: Outcome | Exception, meant: Outcome) -> Exception | None:

@@ -56,7 +56,14 @@ def rolled(a: Any, b: Any) -> Any:
         np.roll(a, 1, axis=0),
         np.roll(b, -1, 1) + np.roll(a, 3, axis=1),
         np.roll(b[0], 0),
+        np.roll(a, 9, axis=0),
+        np.roll(b, (-7, 2), axis=(0, 1)),
     )
+
+
+def rolled_by_data(a: Any, shifts: Any) -> None:
+    for i in range(3):
+        a[i] = np.roll(a[i], shifts[i])
 
 
 def rolled_in_place(a: Any) -> None:
@@ -67,6 +74,7 @@ def test_values(monkeypatch: pytest.MonkeyPatch) -> None:
     both = (joined, beside, below, stacked, bordered, rolled)
     calls: list[Any] = [(function, (MATRIX, OTHER)) for function in both]
     calls += [(bordered_within, (MATRIX,)), (rolled_in_place, (MATRIX,))]
+    calls += [(rolled_by_data, (MATRIX, np.array([5, -6, 0])))]
     compare_kernels(calls, monkeypatch)
 
 
@@ -85,7 +93,8 @@ def test_no_elements_and_one(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("np.pad(a, 1, mode='edge')", "something else than a constant"),
         ("np.roll(a, 1)", "name the axis"),
-        ("np.roll(a, 9, axis=0)", "more than there are"),
+        ("np.roll(a, (1, 2, 3), axis=(0, 1))", "other numbers of shifts and of axes"),
+        ("np.roll(a, 1.5, axis=0)", "no integer"),
         ("np.concatenate((a, a[0]))", "numbers of axes"),
         ("np.concatenate((a, a[:, :2]))", "different extents"),
         ("np.hstack((a[0], 1.0))", "scalar"),

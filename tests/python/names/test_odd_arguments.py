@@ -11,7 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import UserError
-from polygen.jitting import jit as jitting
+from polygen.jitting import compiled_programs as jitting
 from polygen.python.names.table import TABLE
 
 FUNCTIONS = list(TABLE)
@@ -50,7 +50,7 @@ def unscheduled(monkeypatch: pytest.MonkeyPatch) -> None:
     def as_it_is(kernel: pg.Kernel, _: object) -> pg.Kernel:
         return kernel
 
-    def not_run(_: object, __: str) -> Callable[[object], None]:
+    def not_run(*_: object) -> Callable[[object], None]:
         return lambda _: None
 
     monkeypatch.setattr(jitting, "_scheduled", as_it_is)

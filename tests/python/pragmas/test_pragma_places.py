@@ -78,8 +78,8 @@ def test_places_in_a_file_are_those_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("body", "message", "marked"),
     [
-        ("#pragma simd\nx = 1", "which is no loop", "#pragma simd"),
-        ("#pragma simd\nwhile n: pass", "which is no loop", "#pragma simd"),
+        ("#pragma simd\nx = 1", "which is no 'for' loop", "#pragma simd"),
+        ("#pragma simd\nwhile n: pass", "which is no 'for' loop", "#pragma simd"),
         ("#pragma atomic\nfor i in x: pass", "which is no update", "#pragma atomic"),
         ("#pragma :n=>simd\nreturn x", "which is no assignment", "#pragma :n=>simd"),
         ("x = 1\n#pragma simd", "no statement follows", "#pragma simd"),

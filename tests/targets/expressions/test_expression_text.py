@@ -223,3 +223,21 @@ def test_helpers_are_noted() -> None:
     p.value(ex.FloorDiv(j, 3) + ex.FloorDiv(k, 3), np.dtype(np.int32))
     assert p.uses.helpers == {("floor_div", "int32")}
     assert not p.uses.math
+
+
+def converted(node: Any, dtype: str) -> Any:
+    return Variable(dtype)(node)
+
+
+def test_sums_of_counters_are_added_up_in_double_precision() -> None:
+    node = converted(converted(i, "int64") + converted(j, "int64") + 1, "float64")
+    assert text(node) == "(double) i + (double) j + 1.0"
+    assert text(node, target="cuda") == "(double) ((long long) i + (long long) j + 1)"
+    assert text(converted(converted(k, "int64") - 5, "float64")) == "(double) k - 5.0"
+
+
+@pytest.mark.parametrize("other", [l, 2**60, k * l], ids=["variable", "large", "product"])
+def test_sums_that_may_be_no_number_of_double_precision_are_those_of_integers(other: Any) -> None:
+    found = text(converted(converted(i, "int64") + other, "float64"))
+    assert found.startswith("(double) (")
+    assert "(int64_t) i + " in found

@@ -337,3 +337,16 @@ def test_a_sum_is_converted_once() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "z[i] = x[i] + y[i]*x[i] - y[i] + z[i] + 1", data)
     text = pg.generate_code(knl, "c").source
     assert "z[i] = x[i] + y[i] * (uint32_t) x[i] - y[i] + z[i] + 1;" in text
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_constants_that_another_type_has_otherwise(target: str) -> None:
+    """A conversion to a type that lacks a number wraps, also if another one follows."""
+    text = """
+    a[i] = uint64(uint32(int32(-1)))
+    b[i] = uint64(int32(-1))
+    c[i] = int64(uint32(int32(-7)))
+    """
+    knl = pg.make_kernel("{ [i]: 0<=i<1 }", text)
+    _, found = knl.executor(target)()
+    assert [int(one[0]) for one in found] == [2**32 - 1, 2**64 - 1, 2**32 - 7]

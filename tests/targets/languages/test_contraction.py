@@ -95,7 +95,7 @@ def test_other_values() -> None:
     knl = _rest("off")
     assert "contract: 'off'" in str(knl)
     assert pg.set_options(knl, contract="fast") == _rest("fast")
-    with pytest.raises(pg.UserError, match="'contract' is 'fast' or 'off', not 'on'"):
+    with pytest.raises(pg.UserError, match="'contract' is 'fast', 'sums' or 'off', not 'on'"):
         pg.set_options(knl, contract="on")
     with pytest.raises(MalformedText, match="'contract' does not have this value"):
         pg.parse_kernel(str(knl).replace("contract: 'off'", "contract: 'on'"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from itertools import pairwise
 from pathlib import Path
@@ -47,6 +48,44 @@ def test_small_calls_start_no_threads() -> None:
         assert ("#pragma omp parallel for simd\n" in text, "omp" in text) == (parallel, parallel)
 
 
+def test_tiles_that_are_not_full_count_as_they_are() -> None:
+    """Of a plane of 16 x 16 elements, one tile of 128 x 128 has 256 elements, and not 16384."""
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = 2*a[i,j]", "i: for")
+    knl = pg.prioritize_loops(pg.tile(knl, {"i": 128, "j": 128}), "i_outer, j_outer")
+    text = code(pg.tag_inames(knl, "i_outer: g.0"))
+    (condition,) = re.findall(r"#pragma omp parallel for if\((.*)\)\n", text)
+    value = condition.replace("1LL * ", "").replace("/", "//").replace("pg_min_i32", "min")
+    for n, m, is_worth_it in (
+        (16, 16, False),
+        (100, 100, False),
+        (128, 256, True),
+        (3, 20000, True),
+    ):
+        assert eval(value, {"n": n, "m": m, "min": min}) == is_worth_it, (n, m)  # noqa: S307
+
+
+def test_a_team_asks_about_sizes_alone() -> None:
+    """How long tiles of a wave are, its counter decides: the team is there before."""
+    text = "a[t+1,i] = (a[t,i-1] + a[t,i] + a[t,i+1])/3"
+    knl = pg.make_kernel(
+        "{ [t,i]: 0<=t<steps and 1<=i<n-1 }", text, [pg.GlobalArg("a", shape="steps+1, n"), "..."],
+        loop_priority="t, i", target="c",
+    )  # fmt: skip
+    knl = pg.tile(pg.skew(knl, "t", "i", 1), {"t": 8, "i": 512})
+    source = code(pg.wavefront(knl, "t_outer", "i_outer"), a="float64")
+    assert "#pragma omp parallel if((steps + 7) / 8 >= 2)" in source
+
+
+def test_triangles_of_tiles_are_handed_out_in_parts() -> None:
+    """Bounds that depend on two parallel loops are those of a triangle: tiles differ."""
+    for domain, parts in (("0<=j<=i<n", True), ("0<=i,j<n", False)):
+        knl = kernel(f"{{ [i,j]: {domain} }}", "out[i,j] = 2*a[i,j]", "i: for")
+        knl = pg.tile(knl, {"i": 8, "j": 8})
+        knl = pg.prioritize_loops(knl, "i_outer, j_outer, i_inner, j_inner")
+        text = code(pg.tag_inames(knl, "i_outer: g.1, j_outer: g.0"))
+        assert ("schedule(dynamic" in text) == parts
+
+
 def test_iterations_that_differ_are_handed_out_in_parts() -> None:
     triangle = kernel("{ [i,j]: 0<=i<n and 0<=j<=i }", "out[i,j] = 2*a[i,j]", "i: g.0")
     clauses = "if(1LL * n * n >= 32768) schedule(dynamic, 1 + n / 256)\n"
@@ -69,7 +108,25 @@ def test_terms_of_a_condition_are_in_the_order_of_the_loops() -> None:
     domains = ["{ [i]: 0<=i<n }", *(f"{{ [j{k}]: 0<=j{k}<{k} }}" for k in names)]
     text = "\n".join(f"out{k}[i] = sum(j{k}, a[i + j{k}])" for k in names)
     terms = " || ".join(f"1LL * n * {k} >= 32768" for k in names)
-    assert f"#pragma omp parallel for simd if({terms})\n" in code(kernel(domains, text, "i: g.0"))
+    assert f"#pragma omp parallel for if({terms})\n" in code(kernel(domains, text, "i: g.0"))
+
+
+def test_of_loops_around_several_the_inner_ones_are_vectors() -> None:
+    """Compilers make vectors of a loop around one other, at most."""
+    domains = ["{ [i]: 0<=i<n }", "{ [j,k]: 0<=j<m and 0<=k<m }"]
+    one, other = "s[i] = sum(j, a[j]*b[i])", "t[i] = sum(k, if(a[k] < b[i], a[k], 0))"
+    outer = pg.set_options(
+        kernel("{ [i,j]: 0<=i<n and 0<=j<m }", one, "i: g.0"), vectorize_sums=True
+    )
+    assert "parallel for simd if" in code(outer, a=np.float32, b=np.float32)
+    both = pg.set_options(kernel(domains, f"{one}\n{other}", "i: g.0"), vectorize_sums=True)
+    text = code(both, a=np.float32, b=np.float32)
+    assert "parallel for if" in text
+    assert text.count("#pragma omp simd reduction(+:") == 2
+    a, b = RNG.integers(-9, 9, (2, 40)).astype(np.float32)
+    _, (s, t) = both.executor("c")(a=a, b=b)
+    assert (s == a.sum() * b).all()
+    assert (t == np.where(a < b[:, None], a, 0).sum(axis=1)).all()
 
 
 def test_one_iteration_needs_one_thread() -> None:
@@ -280,6 +337,36 @@ def test_full_tiles_count_where_others_are_short() -> None:
     knl = pg.split_iname(knl, "i", 4096, outer_tag="g.0", inner_iname="i_near", slabs=(0, 1))
     knl = pg.strip_mine_to_vector(knl, "i_near", 8)
     text = str(pg.generate_code(pg.add_dtypes(knl, {"x, y": np.float64}), "c"))
-    condition = text.partition("omp parallel for if(")[2].partition(") schedule")[0]
     # Each full tile has 4096 of the 32768 elements for which threads are started.
-    assert condition.endswith("|| (n + 4095) / 4096 >= 8"), text
+    assert "#pragma omp parallel for if((n + 4095) / 4096 >= 8)\n" in text
+
+
+def test_one_tile_that_is_not_full_starts_no_threads() -> None:
+    """Tiles of 64 x 2048 are written for full ones, and once more for others: those may be all."""
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = 2*a[i,j]", target="c")
+    knl = pg.prioritize_loops(pg.tile(knl, {"i": 64, "j": 2048}), "i_outer, j_outer")
+    knl = pg.separate_full_tiles(knl, "i_inner, j_inner")
+    text = code(pg.tag_inames(knl, "i_outer: g.0"))
+    (condition,) = re.findall(r"#pragma omp parallel for if\((.*)\)\n", text)
+    value = condition.replace("1LL * ", "").replace("/", "//").replace("pg_min_i32", "min")
+    value = value.replace("||", "or")
+    for n, m, is_worth_it in (
+        (16, 16, False),
+        (100, 100, False),
+        (8, 2048, False),
+        (1000, 1000, True),
+        (128, 2048, True),
+    ):
+        assert eval(value, {"n": n, "m": m, "min": min}) == is_worth_it, (n, m)  # noqa: S307
+
+
+@pytest.mark.parametrize(("count", "least"), [(2, 32768), (6, 10922), (16, 4096)])
+def test_many_loops_in_a_row_are_a_team_sooner(count: int, least: int) -> None:
+    """A team is woken once: of two loops, one has to be worth it; of 16, an eighth will do."""
+    loops = range(count)
+    knl = kernel(
+        [f"{{ [i{k}]: 1<=i{k}<n }}" for k in loops],
+        "\n".join(f"a{k + 1}[i{k}] = a{k}[i{k} - 1] + a{k}[n - i{k}]" for k in loops),
+        ", ".join(f"i{k}: g.0" for k in loops),
+    )
+    assert f"#pragma omp parallel if(n - 1 >= {least})\n" in code(knl, a0=np.float32)

@@ -15,6 +15,7 @@ from polygen.errors import (
     UnknownIname,
     UserError,
 )
+from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
 from tests.oracle.cases import Step, agree_in_arrays, kernel, prior, split, steps, tag
@@ -220,3 +221,67 @@ def test_interchanged() -> None:
     agree_in_arrays(
         knl, SIZES, steps(_privatize("j"), prior("j, i")), steps(_privatize("j"), prior("i, j"))
     )
+
+
+# --- as many iterations as sizes say
+
+
+def _rows(layout: str | None = None, length: int | str = "n") -> Kernel:
+    """Return a kernel whose iterations of i overwrite a global row."""
+    row = pg.TemporaryVariable(
+        "row", np.float64, length, address_space=pg.AddressSpace.GLOBAL, dim_tags=layout
+    )
+    return kernel(
+        "{ [i,j,k]: 0<=i<m and 0<=j,k<n }",
+        """
+        for i
+            row[j] = 2*a[i,j]              {id=row}
+            out[i,k] = row[k] + row[n-1-k] {id=out, dep=row}
+        end
+        """,
+        row,
+        pg.GlobalArg("a, out", np.float64, "m, n"),
+        loop_priority=["i, j", "i, k"],
+        assumptions=f"n <= {length}",
+    )
+
+
+def test_global_temporaries_have_as_many_elements_as_sizes_say() -> None:
+    knl = _rows()
+    new = pg.privatize_temporaries_with_inames(knl, "i")
+    assert [str(t.shape) for t in new.temporaries] == [
+        str((ex.Variable("n"), ex.Variable("m"))),
+    ]
+    assert "row[k, i] + row[n - 1 - k, i]" in str(new)
+    assert pg.replay(knl, new.history) == new
+    sizes = tuple({"n": n, "m": m} for n, m in ((0, 2), (1, 1), (4, 3), (3, 0)))
+    agree_in_arrays(knl, sizes, _privatize("i"), steps(_privatize("i"), tag(i="g.0")))
+
+
+def test_a_loop_that_begins_where_sizes_say() -> None:
+    knl = kernel(
+        ["{ [i]: 2<=i<m }", "{ [j,k]: 0<=j,k<n }"],
+        "row[j] = a[i,j]  {id=row, inames=i:j}\nout[i,k] = row[k]  {id=out, dep=row, inames=i:k}",
+        pg.TemporaryVariable("row", np.float64, "n", address_space=pg.AddressSpace.GLOBAL),
+        pg.GlobalArg("a, out", np.float64, "m, n"),
+        loop_priority=["i, j", "i, k"],
+    )
+    new = pg.privatize_temporaries_with_inames(knl, "i")
+    assert "row[j, i - 2]" in str(new)
+    sizes = tuple({"n": 3, "m": m} for m in (0, 1, 2, 3, 6))
+    agree_in_arrays(knl, sizes, _privatize("i"), steps(_privatize("i"), tag(i="g.0")))
+
+
+def test_private_temporaries_have_constant_sizes() -> None:
+    private = pg.set_temporary_address_space(pg.fix_parameters(_rows(), n=4), "row", "private")
+    with pytest.raises(NotPrivatizable, match="no constant number of iterations") as error:
+        pg.privatize_temporaries_with_inames(private, "i")
+    assert "set_temporary_address_space" in str(error.value)
+
+
+def test_strides_are_numbers() -> None:
+    with pytest.raises(NotPrivatizable, match="would be no numbers") as error:
+        pg.privatize_temporaries_with_inames(pg.fix_parameters(_rows("stride:1", 4), n=4), "i")
+    assert "tag_array_axes" in str(error.value)
+    levels = pg.privatize_temporaries_with_inames(_rows("N0"), "i")
+    assert 'dim_tags: "N0, N1"' in str(levels)

@@ -95,6 +95,7 @@ OTHERS: dict[str, Any] = {
     "deterministic": True,
     "sub_group_size": 16,
     "contract": "off",
+    "allow_tf32": True,
     "check_every": 8,
 }
 

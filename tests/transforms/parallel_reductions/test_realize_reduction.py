@@ -146,6 +146,15 @@ def test_only_the_outermost_of_those_named() -> None:
     agree(old, SIZES, lambda k: pg.realize_reduction(k, "x"))
 
 
+def test_an_argument_that_nothing_reads_needs_no_type() -> None:
+    """The sum's type follows from a temporary's; what `unused` is, no one has to know."""
+    text = "<> x = a[i,i]  {id=x}\nout[i] = sum(k, a[k,i]*x)  {id=out, dep=x}"
+    old = made(text, SQUARE, "float32", pg.ValueArg("unused"), "...")
+    new = pg.realize_reduction(old, "out")
+    (accumulator,) = {*new.temporaries} - {*old.temporaries}
+    assert accumulator.dtype == np.float32
+
+
 def test_steps_on_what_it_becomes() -> None:
     """The sum of a row is kept in an array, and all loops change places."""
     old = made("out[i] = sum(j, a[i,j])  {id=row}", "{ [i,j]: 0<=i<8 and 0<=j<n }")

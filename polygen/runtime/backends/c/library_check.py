@@ -46,7 +46,7 @@ def why_not_a_library(binary: bytes, functions: Iterable[str]) -> str | None:
     except (struct.error, LookupError):
         return "a library that is cut off"
     for function in functions:
-        if b"\0%b\0" % function.encode() not in names:
+        if b"%b\0" % function.encode() not in names:  # linkers keep 'f' as the end of 'printf'
             return f"a library without the function '{function}'"
     return None
 

@@ -344,3 +344,11 @@ def test_each_part_of_a_library_is_missed(tmp_path: Path) -> None:
     for width in (0, 3, 9):
         assert why_not_a_library(binary[:4] + bytes([width]) + binary[5:], []) is not None
     assert why_not_a_library(binary, ["f", "g"]) == "a library without the function 'g'"
+
+
+def test_a_name_that_ends_another_one() -> None:
+    """Linkers keep ``f`` as the end of ``printf``."""
+    source = 'int printf(char const *, ...);\nint f(int x) { return printf("%d", x); }\n'
+    binary = compiled_library({"f.c": source})
+    assert why_not_a_library(binary, ["f"]) is None
+    assert why_not_a_library(binary, ["g"]) == "a library without the function 'g'"

@@ -1,0 +1,1 @@
+"""Calls that are traced, and run together when somebody needs what they compute."""

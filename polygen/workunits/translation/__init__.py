@@ -1,0 +1,1 @@
+"""Work units as functions of loops that the front end compiles."""
