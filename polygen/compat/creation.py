@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import polygen as pg
 from polygen import errors
 from polygen.compat._table import HERE, NOT_HERE
 from polygen.compat.arguments import GlobalArg, GuessedTemporary
+from polygen.compat.loopy_arguments import plain
 from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
@@ -28,6 +30,8 @@ def make_kernel(
 
     Temporaries of which nobody says where they live (``<> t[i] = ...``) are where they have to be.
     What does not depend on an iname that it is reduced over counts once for each of its values.
+    Where data decides whether a step is legal, it is taken on your word: the option
+    ``trust_data``.
 
     Parameters:
         domains: the loop domains.
@@ -44,6 +48,24 @@ def make_kernel(
         UserError: as `polygen.make_kernel`.
     """
     return _made(pg.make_kernel, "loopy_kernel", domains, instructions, kernel_data, options)
+
+
+@public
+def make_einsum(spec: str, arg_names: Any, **options: Any) -> pg.TranslationUnit:
+    """Return a program of one kernel that sums products of arrays; see `polygen.make_einsum`.
+
+    Parameters:
+        spec: as in ``"ij,jk->ik"``.
+        arg_names: the names of the arrays.
+        options: as those of `make_kernel`.
+    """
+
+    def make(_domains: Any, _instructions: Any, kernel_data: Any, **own: Any) -> pg.Kernel:
+        return pg.make_einsum(spec, arg_names, kernel_data=kernel_data, **own)
+
+    data = options.pop("kernel_data", ())
+    name = f"einsum{spec.count(',') + 1}to{len(spec.partition('->')[2].strip())}_kernel"
+    return _made(make, name, (), (), data, options)
 
 
 @public
@@ -84,6 +106,7 @@ def _made(
     with counting(), identities():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
+    kernel = kernel.copy(options=replace(kernel.options, trust_data=True))
     if order == "F":
         kernel = _in_columns(kernel)
     for step, argument in steps:
@@ -149,7 +172,7 @@ def _data(kernel_data: Any, given: dict[str, Any]) -> list[Any]:
     more = cast("Mapping[str, Any]", more).values() if isinstance(more, Mapping) else more
     is_one = isinstance(kernel_data, str) or not isinstance(kernel_data, Iterable | None)
     data = cast("Iterable[Any]", [kernel_data] if is_one else kernel_data or ())
-    return [*more, *("..." if d is ... else d for d in data)]
+    return [*more, *("..." if d is ... else plain(d) for d in data)]
 
 
 def _with_shapes(

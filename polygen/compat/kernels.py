@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from polygen.compat._table import NOT_HERE
+from polygen.compat.loopy_arguments import shown
 from polygen.compat.parts import ATTRIBUTES_OF_INSTRUCTIONS, ATTRIBUTES_OF_PROGRAMS
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.empty import NO_NAMES
@@ -21,11 +22,11 @@ _Ids: TypeAlias = Callable[[], Mapping[str, frozenset[str]]]
 
 
 def _args(kernel: Kernel) -> list[Argument]:
-    return list(kernel.arguments)
+    return [shown(argument) for argument in kernel.arguments]
 
 
 def _arg_dict(kernel: Kernel) -> Mapping[str, Argument]:
-    return {argument.name: argument for argument in kernel.arguments}
+    return {argument.name: shown(argument) for argument in kernel.arguments}
 
 
 def _id_to_insn(kernel: Kernel) -> Mapping[str, Instruction]:
@@ -33,7 +34,7 @@ def _id_to_insn(kernel: Kernel) -> Mapping[str, Instruction]:
 
 
 def _temporary_variables(kernel: Kernel) -> Mapping[str, TemporaryVariable]:
-    return {temporary.name: temporary for temporary in kernel.temporaries}
+    return {temporary.name: shown(temporary) for temporary in kernel.temporaries}
 
 
 def _loop_priority(kernel: Kernel) -> frozenset[tuple[str, ...]]:

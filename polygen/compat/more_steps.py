@@ -12,7 +12,7 @@ from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
 from polygen.language.within import matching
-from polygen.source import caller_location
+from polygen.source import caller_location, warn
 
 _T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
 
@@ -90,7 +90,7 @@ def remove_unused_inames(
 def remove_predicates_from_insn(
     kernel: _T, predicates: Sequence[Any] | AbstractSet[Any], insn_match: Any
 ) -> _T:
-    """Leave out conditions of instructions, if it is proved that this changes nothing.
+    """Leave out conditions of instructions; see `map_instructions`.
 
     Parameters:
         kernel: the kernel or program.
@@ -102,7 +102,24 @@ def remove_predicates_from_insn(
     def without(insn: pg.Instruction) -> pg.Instruction:
         return insn.copy(predicates=tuple(p for p in insn.predicates if _shown(p) not in gone))
 
-    return pg.map_instructions(kernel, insn_match, without)
+    return map_instructions(kernel, insn_match, without)
+
+
+@public
+def map_instructions(
+    kernel: _T, insn_match: Any, f: Callable[[pg.Instruction], pg.Instruction]
+) -> _T:
+    """Replace instructions by what a function makes of them; see `polygen.map_instructions`.
+
+    The kernel may then compute something else, as in Loo.py: this is warned of, and noted in it.
+    """
+    try:
+        return pg.map_instructions(kernel, insn_match, f)
+    except (pg.errors.NotTheSame, pg.errors.IllegalStep) as error:
+        taken = "taken all the same: scripts written for Loo.py may change what a kernel computes"
+        warn(pg.errors.ChangedMeaning(f"{error.what} ({taken})"))
+    on_your_word: dict[str, Any] = {"unsafe": True}
+    return pg.map_instructions(kernel, insn_match, f, **on_your_word)
 
 
 def _shown(node: Any) -> str:

@@ -50,3 +50,11 @@ class NotOptimized(PolygenWarning):
 
 class SeveralLaunches(PolygenWarning):
     """Reductions that were to be in one launch, and stay in several: one waits for all groups."""
+
+
+class TakenOnTrust(PolygenWarning):
+    """A step that is not proved, since data decides: you vouch for it (option ``trust_data``)."""
+
+
+class ChangedMeaning(PolygenWarning):
+    """A step of a script written for Loo.py that changes what a kernel computes."""

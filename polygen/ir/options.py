@@ -58,6 +58,8 @@ class Options:
             one thread (C).
         force_scan: no code is generated for a reduction that is computed anew in each iteration of
             a loop around it: each has to be a scan.
+        trust_data: a step that cannot be proved because data decides is taken all the same, on the
+            user's word, with a warning, and noted in the kernel as one with ``unsafe=True``.
         deterministic: no code is generated for atomic updates whose result depends on which work
             item comes first: each run gives the same bits.
         sub_group_size: how many work items can read each other's registers: a power of two; 0 for
@@ -78,6 +80,7 @@ class Options:
     vectorize_sums: bool = False
     serial_below: int = 1 << 15
     force_scan: bool = False
+    trust_data: bool = False
     clusters: bool = False
     fix_sizes: bool = False
     deterministic: bool = False

@@ -19,6 +19,7 @@ from polygen.analysis.values.sound_accesses import (
     only_adds_types,
 )
 from polygen.analysis.wellformed.call_requirements import check_calls_of_kernels
+from polygen.errors import CannotProve, TakenOnTrust
 from polygen.ir.changed import changed
 from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel, Step
@@ -26,6 +27,7 @@ from polygen.ir.public import in_users_names, public
 from polygen.ir.verify import verify
 from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged, prove
+from polygen.source import warn
 from polygen.transformation.interface import Interface
 from polygen.transformation.results import (
     expanded,
@@ -74,6 +76,8 @@ def transformation(function: Any = None, *, declared: bool = False) -> Any:
         declared: the transformation changes the kernel's meaning or interface on purpose, or
             states a fact: nothing is proved.
 
+    A kernel with the option ``trust_data`` takes it like that where data decides.
+
     Raises:
         IllegalStep, CannotProve, NotTheSame: when a step is taken that cannot be proved.
         ProofLimit: when a step, or its proof, is too much work for isl.
@@ -90,6 +94,7 @@ _ASKED: ContextVar[str | None] = ContextVar("_ASKED", default=None)
 def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) -> Any:
     interface = Interface(function)
 
+    @_on_trust_of_data
     @functools.wraps(function)
     @in_users_names
     @without_collection
@@ -134,6 +139,30 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             return new
 
     return step
+
+
+def _on_trust_of_data(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a step taken on the user's word where data decides, of kernels with this option."""
+
+    @functools.wraps(step)
+    def trusting(kernel: Any = None, /, *args: Any, unsafe: bool = False, **kwargs: Any) -> Any:
+        try:
+            return step(kernel, *args, unsafe=unsafe, **kwargs)
+        except CannotProve as error:
+            is_inside = _ASKED.get() is not None
+            if unsafe or is_inside or not isinstance(kernel, Kernel):
+                raise
+            if not kernel.options.trust_data:
+                raise
+            _warn_of_trust(kernel, error)
+        return step(kernel, *args, unsafe=True, **kwargs)
+
+    return trusting
+
+
+def _warn_of_trust(kernel: Kernel, error: CannotProve) -> None:
+    if TakenOnTrust.__name__ not in kernel.options.silenced_warnings:
+        warn(TakenOnTrust(f"{error.what} (taken on your word: the option trust_data is on)"))
 
 
 def _proved(name: str, start: Kernel, result: Rearranged) -> Rearranged:
