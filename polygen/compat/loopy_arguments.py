@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from inspect import getattr_static
 from typing import Any, cast
 
@@ -27,7 +27,8 @@ class _Typed:
 
     def copy(self, **changes: Any) -> Any:
         """Return the argument with other attributes."""
-        return shown(plain(self).copy(**changes))
+        plainly = {n: getattr(v, "numpy_dtype", v) for n, v in changes.items()}
+        return shown(replace(plain(self), **plainly))
 
 
 _SHOWN: dict[type, type] = {
