@@ -22,7 +22,10 @@ for _variable in ("POLYGEN_CACHE_DIR", "POCL_CACHE_DIR", "XDG_CACHE_HOME"):
 os.environ["OMP_NUM_THREADS"] = "2"
 # The OpenCL device that tests see, and processes that they start, whatever else the machine has:
 # the one that comes with them, unless another one is asked for.  On a GPU: tests/gpu/conftest.py.
-os.environ.setdefault("PYOPENCL_CTX", "Portable Computing Language")
+if "PYOPENCL_CTX" not in os.environ:
+    from tests.pocl_device import usable_pocl  # loads pyopencl, which reads the caches' places
+
+    os.environ["PYOPENCL_CTX"] = usable_pocl()
 # PoCL compiles without optimizations, and with few declarations, unless these flags are given:
 # most of the time that it takes would be for that.  So does the C compiler.
 _FEW = "-cl-opt-disable"  # what workers of pytest's inherit is no choice of the user's

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import cache, partial
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,15 @@ _WORD = re.compile(r"\w+")
 
 
 @cache
-def _folder() -> Path | None:
-    """Return where the file is, if this is the PoCL that comes with the tests."""
-    found = find_spec("pocl_binary_distribution")
-    if found is None or found.origin is None:
-        return None
-    folder = Path(found.origin).parent / ".libs" / "share" / "pocl" / "include"
+def _folder(version: str) -> Path | None:
+    """Return where the file is of a PoCL: Debian's, or the one that comes with the tests."""
+    if "+debian" in version:
+        folder = Path("/usr/share/pocl/include")
+    else:
+        found = find_spec("pocl_binary_distribution")
+        if found is None or found.origin is None:
+            return None
+        folder = Path(found.origin).parent / ".libs" / "share" / "pocl" / "include"
     return folder if (folder / "opencl-c.h").is_file() else None
 
 
@@ -60,23 +63,27 @@ def _with_declarations(source: str, folder: Path) -> str:
     return "\n".join([f"#undef {_GUARD}", *declared, "#line 1", source])
 
 
+def _folder_for(context: Any) -> Path | None:
+    platform = context.devices[0].platform
+    return _folder(platform.version) if platform.name == PLATFORM else None
+
+
 def use_short_header() -> None:
     """Let pyopencl build programs in this way, if it is loaded."""
     cl: Any = sys.modules.get("pyopencl")
-    folder = _folder()
-    if cl is None or folder is None or "pyopencl.array" not in sys.modules:
+    if cl is None or "pyopencl.array" not in sys.modules:
         return
     if cl.Program.__module__ == __name__:
         return
-    shortened = partial(_with_declarations, folder=folder)
 
     class Program(cl.Program):  # type: ignore[misc]  # of a module that is loaded late
         def __init__(self, context: Any, source: str) -> None:
-            self._short = context.devices[0].platform.name == PLATFORM
-            super().__init__(context, shortened(source) if self._short else source)
+            self._folder = _folder_for(context)
+            short = source if self._folder is None else _with_declarations(source, self._folder)
+            super().__init__(context, short)
 
         def build(self, options: Any = None, **more: Any) -> Any:
-            short = [f"-D{_GUARD}", f"-I{folder}"] if self._short else []
+            short = [] if self._folder is None else [f"-D{_GUARD}", f"-I{self._folder}"]
             return super().build([*(options or ()), *short], **more)
 
     cl.Program = Program

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from polygen.runtime.backends.opencl import nvidia_opencl, pocl
+from polygen.runtime.backends.opencl import nvidia_opencl
+from tests.pocl_device import usable_pocl
 
 
 @pytest.fixture(scope="session", autouse=True)
 def gpu_of_opencl() -> Iterator[None]:
     """Have OpenCL run on the GPU, where other tests see PoCL, unless a device is asked for."""
     with pytest.MonkeyPatch.context() as patch:
-        if os.environ["PYOPENCL_CTX"] == pocl.PLATFORM:
+        if os.environ["PYOPENCL_CTX"] == usable_pocl():
             patch.setenv("PYOPENCL_CTX", nvidia_opencl.PLATFORM)
         yield

@@ -20,6 +20,7 @@ from polygen.errors import MisalignedArray, NoDevice, NoLinker, NoTemporaryFiles
 from polygen.forks import FORKED
 from polygen.ir.array import GlobalArg
 from polygen.runtime.backends.compiler_errors import failure
+from polygen.runtime.backends.opencl.pocl import remedy_for
 from polygen.runtime.backends.opencl.pocl_cache import give_folder, kept
 from polygen.runtime.calls.device_errors import is_fault, raise_forked
 from polygen.runtime.disk import cache as disk
@@ -203,7 +204,8 @@ def build(
     except cl.Error as error:
         if is_fault(error):
             raise
-        raise failure("the OpenCL compiler", str(error), options, source, kernel) from None
+        remedy = remedy_for(str(error))
+        raise failure("the OpenCL compiler", str(error), options, source, kernel, remedy) from None
     if disk.caching():
         _BUILT[key] = program
     return program

@@ -17,6 +17,7 @@ from polygen.lower.program import Barrier, Block, HostLoop, HostNode, If, Launch
 PLATFORM = "Portable Computing Language"
 _PLAIN = "-cl-opt-disable"
 _FIRST_TRUSTED = 4
+_UNKNOWN_PROCESSOR = "unknown target CPU"
 
 
 def options_for(device: Any, program: LoopProgram) -> tuple[str, ...]:
@@ -38,6 +39,16 @@ def options_for(device: Any, program: LoopProgram) -> tuple[str, ...]:
 def needs_plain_code(program: LoopProgram) -> bool:
     """Tell whether PoCL, before its fourth version, compiles a program wrongly if it optimizes."""
     return any(map(_is_miscompiled, _launches(program.host)))
+
+
+def remedy_for(message: str) -> str | None:
+    """Return what helps if PoCL's compiler failed for a reason that is not in the kernel."""
+    if _UNKNOWN_PROCESSOR not in message:
+        return None
+    return (
+        "this PoCL is older than the processor: install a newer one (on Debian: apt install "
+        'pocl-opencl-icd) and choose it (PYOPENCL_CTX=0), or run C: knl.executor("c")'
+    )
 
 
 def _version(text: str) -> int:

@@ -79,3 +79,12 @@ def test_where_it_is_needed() -> None:
     assert options(apart, POCL, new) == options(apart, "NVIDIA CUDA", "OpenCL 3.0 CUDA") == ()
     own = pg.set_options(apart, build_options=["-cl-mad-enable"])
     assert options(own, POCL, old) == ("-cl-mad-enable", PLAIN)
+
+
+def test_a_processor_that_pocl_does_not_know() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "y[i] = 13*x[i]", target="opencl")
+    saying_so = [("0", "#error unknown target CPU 'generic'")]
+    knl = pg.register_preamble_generators(knl, [lambda _info: saying_so])
+    with pytest.raises(pg.errors.CompilationFailed, match=r"apt install pocl-opencl-icd") as caught:
+        knl(x=np.ones(3))
+    assert 'knl.executor("c")' in str(caught.value)
