@@ -22,6 +22,7 @@ from polygen.ir.changed import changed
 from polygen.ir.choices import Choice
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.in_notebook import InNotebook
 from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
@@ -48,11 +49,13 @@ class Step:
         name: the public name of the transformation.
         arguments: what it was called with, the kernel left out, defaults filled in.
         apply: the transformation itself.
+        moved: what the inames that it replaced are in terms of the new ones.
     """
 
     name: str
     arguments: tuple[tuple[str, Any], ...]
     apply: Callable[..., Kernel] = field(repr=False)
+    moved: Mapping[str, Expression] = field(default_factory=new_dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         shown = [f"{k}={_shown(v)}" for k, v in self.arguments]
