@@ -12,6 +12,7 @@ from polygen.errors import (
     IllegalStep,
     InvalidArgument,
     MalformedExpression,
+    MapMixesInames,
     MapNotInjective,
     MapNotTotal,
     NameTaken,
@@ -99,3 +100,19 @@ def test_refused(given: Any, kind: type[pg.UserError], text: str) -> None:
 def test_tagged() -> None:
     with pytest.raises(TagConflict, match=r"tagged g\.0"):
         pg.affine_map_inames(pg.tag_inames(LINE, {"i": "g.0"}), "i", "r", "r = i + 1")
+
+
+@pytest.mark.parametrize("tag", [None, "l.0"])
+def test_other_inames_stay(tag: str | None) -> None:
+    knl = pg.prioritize_loops(kernel("{ [i,j]: 0<=i<n and 0<=j<5 }", "out[i,j] = a[i,j] - i"), "j,i")
+    knl = knl if tag is None else pg.tag_inames(knl, {"j": tag})
+    new = pg.affine_map_inames(knl, "i", "p", "p = i + 2*j")
+    assert set(new.inames) == {"p", "j"}
+    assert "out[p + -2*j, j]" in str(new).replace("p - 2*j", "p + -2*j")
+    numpy_agrees(knl, mapped("i", "p", "p = i + 2*j"), [{"n": n} for n in (1, 7)])
+
+
+def test_other_inames_that_not_all_instructions_are_in() -> None:
+    knl = kernel("{ [i,j]: 0<=i<6 and 0<=j<5 }", "out[i,j] = a[i,j]\nb[i] = i")
+    with pytest.raises(MapMixesInames, match="mixes 'i' with 'p', and instruction 'insn_0'"):
+        pg.affine_map_inames(knl, "i", "p", "p = i + 2*j")
