@@ -51,7 +51,8 @@ def set_options(kernel: _T, *args: Any, **kwargs: Any) -> _T:
     ours = {
         _OPTIONS.get(n, n): value
         for n, value in given.items()
-        if n not in HERE["set_options"].ignored and f"set_options.{n}" not in {*NOT_HERE, *OTHERWISE}
+        if n not in HERE["set_options"].ignored
+        and f"set_options.{n}" not in {*NOT_HERE, *OTHERWISE}
     }
     return pg.set_options(kernel, **ours)
 

@@ -183,8 +183,8 @@ class Kernel(Offering, InNotebook):
                 arrays; arrays that are only written may be left out and are then allocated.
                 ``out=array``, or ``out=(first, second)``, stands for what is written, in the order
                 in which it is returned, unless there is an argument of that name; and
-                ``out_host=True`` has arrays of NumPy's returned, ``out_host=False`` what is
-                allocated on the device.  If nothing is said, results are where the arrays that are passed are, and
+                ``out_host=True`` has arrays of NumPy's returned, ``out_host=False`` arrays on the
+                device.  If nothing is said, results are where the arrays that are passed are, and
                 NumPy's if there are none and no queue.
             wait_for: events of pyopencl's that have to be over before.
             check_assumptions: check first whether the data is as `polygen.obligations` and the

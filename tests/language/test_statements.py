@@ -63,7 +63,7 @@ def test_options() -> None:
         ("dep=a:b_2", ("a", "b_2"), False),
         ("dep=load_*:?", ("load_*", "?"), False),
         ("dep=a,b_2", ("a", "b_2"), False),
-        ("dep=a, load_* : c, id=d", ("a", "load_*", "c"), False),
+        ("dep=a, load_* : c, priority=1", ("a", "load_*", "c"), False),
         ("dep=a, atomic", ("a",), False),
         ("dep=a, dep=*b", ("a", "b"), True),
         ("dep=*", (), True),

@@ -70,7 +70,7 @@ def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
     Kind: order and storage.
 
     Requires:
-        1. The iname is not tagged, or tagged ``for``, or ``l.auto``, which both parts are then, too.
+        1. The iname is not tagged, or tagged ``for``, or ``l.auto``, as both parts are then, too.
         2. The new names are not used yet.
 
     Parameters:

@@ -277,7 +277,7 @@ def _check_swept(of: Gathering, value: Expression) -> None:
 
 
 def _given(of: Gathering, values: Subscripts, extents: Sequence[Expression]) -> isl.Set:
-    """Return what is said to be needed; inames that steps replaced stand for what became of them."""
+    """Return what is said to be needed, also in terms of inames that steps replaced."""
     moved = moved_inames(of.kernel.history)
     gone = {n: v for n, v in moved.items() if n not in of.kernel.names}
     values = tuple([None if v is None else walk.substitute(v, gone) for v in values])

@@ -209,7 +209,7 @@ def test_arrays_with_other_axes() -> None:
         with pytest.raises(AutomaticTestFailure, match="'b' is not what it should be"):
             pg.auto_test_vs_ref(knl, wrong, "c")
     flat = pg.make_kernel("{ [i]: 0<=i<1000 }", "b[i] = 2*a[i]")
-    with pytest.raises(InvalidArgument, match="'a' has the shape .1000,. in kernel"):
+    with pytest.raises(InvalidArgument, match=r"'a' has the shape .1000,. in kernel"):
         pg.auto_test_vs_ref(knl, pg.add_dtypes(flat, {"a": "float32"}), "c")
 
 

@@ -104,15 +104,16 @@ def test_tagged() -> None:
 
 @pytest.mark.parametrize("tag", [None, "l.0"])
 def test_other_inames_stay(tag: str | None) -> None:
-    knl = pg.prioritize_loops(kernel("{ [i,j]: 0<=i<n and 0<=j<5 }", "out[i,j] = a[i,j] - i"), "j,i")
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<n }", "out[i,j] = a[i,j] - i", loop_priority="j,i")
     knl = knl if tag is None else pg.tag_inames(knl, {"j": tag})
-    new = pg.affine_map_inames(knl, "i", "p", "p = i + 2*j")
-    assert set(new.inames) == {"p", "j"}
-    assert "out[p + -2*j, j]" in str(new).replace("p - 2*j", "p + -2*j")
-    numpy_agrees(knl, mapped("i", "p", "p = i + 2*j"), [{"n": n} for n in (1, 7)])
+    step = mapped("i", "p", "p = i + 2*j")
+    assert set(step(knl).inames) == {"p", "j"}
+    if tag is None:
+        agree(knl, SIZES[:4], step)
+        numpy_agrees(knl, step, lambda a: {"out": a - np.arange(len(a))[:, None]}, 2)
 
 
 def test_other_inames_that_not_all_instructions_are_in() -> None:
     knl = kernel("{ [i,j]: 0<=i<6 and 0<=j<5 }", "out[i,j] = a[i,j]\nb[i] = i")
-    with pytest.raises(MapMixesInames, match="mixes 'i' with 'p', and instruction 'insn_0'"):
+    with pytest.raises(MapMixesInames, match="mixes 'i' with 'j', and instruction 'insn_0'"):
         pg.affine_map_inames(knl, "i", "p", "p = i + 2*j")
