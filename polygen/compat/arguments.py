@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import polygen as pg
 from polygen.compat._ours import Ours, making
@@ -85,7 +85,8 @@ def ArrayArg(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = None, **others: Any
 ) -> pg.GlobalArg | DisplacedArray:
     """Return an array argument; parameters are those of `GlobalArg`."""
-    return cast("Any", GlobalArg(name, dtype, shape, **others))
+    found: pg.GlobalArg | DisplacedArray = GlobalArg(name, dtype, shape, **others)
+    return found
 
 
 class KernelArgument(metaclass=Ours):

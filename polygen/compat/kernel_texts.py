@@ -54,9 +54,9 @@ def with_displaced(kernel: pg.Kernel, array: DisplacedArray) -> pg.Kernel:
         InvalidArgument: if the array has several axes.
     """
     name, offset = array.name, parse_expression(str(array.offset))
-    argument = kernel.variables[name]
-    shape = argument.shape if isinstance(argument, pg.GlobalArg) else None
-    if shape is None or len(shape) != 1:
+    argument = next(a for a in kernel.arguments if a.name == name and isinstance(a, pg.GlobalArg))
+    shape = argument.shape or ()
+    if len(shape) != 1:
         raise InvalidArgument(
             f"'{name}' has offset={array.offset}, no shape, and not one axis",
             where=caller_location(),

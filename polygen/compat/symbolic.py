@@ -62,7 +62,8 @@ def Reduction(  # noqa: N802
     given = inames.split(",") if isinstance(inames, str) else inames
     each = cast("Iterable[Any]", (given,) if isinstance(given, ex.Variable) else given)
     names = tuple([str(i).strip() for i in each])
-    operand = ex.Several(cast("tuple[Any, ...]", expr)) if isinstance(expr, tuple) else expr
+    several: Any = expr
+    operand = ex.Several(several) if isinstance(expr, tuple) else several
     return ex.Reduction(str(operation), names, operand)
 
 
@@ -70,8 +71,9 @@ class _Casts(type):
     """Lets ``isinstance`` ask for calls of types."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        is_call = isinstance(instance, ex.Call)
-        return is_call and conversion_type(ex.name_of(instance.function)) is not None
+        if not isinstance(instance, ex.Call):
+            return False
+        return conversion_type(ex.name_of(instance.function)) is not None
 
 
 class TypeCast(metaclass=_Casts):
@@ -96,8 +98,9 @@ def LinearSubscript(aggregate: Any, index: Any) -> ex.LinearSubscript:  # noqa: 
 @making(ex.SubArrayRef)
 def SubArrayRef(swept_inames: Any, subscript: Any) -> ex.SubArrayRef:  # noqa: N802
     """Return ``[inames]: a[...]``: a part of an array, for calls."""
-    several = swept_inames if isinstance(swept_inames, tuple | list) else (swept_inames,)
-    return ex.SubArrayRef(tuple(map(str, cast("Iterable[Any]", several))), subscript)
+    is_one = not isinstance(swept_inames, tuple | list)
+    several = cast("Iterable[Any]", (swept_inames,) if is_one else swept_inames)
+    return ex.SubArrayRef(tuple(map(str, several)), subscript)
 
 
 class TaggedVariable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,14 +15,6 @@ import polygen as pg
 import polygen.compat as lp
 from polygen.compat import _table
 from polygen.compat.diagnostic import MeansOtherwise
-from polygen.compat.library.reduction import (
-    AllReductionOperation,
-    ArgMaxReductionOperation,
-    MaxReductionOperation,
-    MinReductionOperation,
-    ProductReductionOperation,
-    SumReductionOperation,
-)
 from polygen.compat.symbolic import LinearSubscript, SubArrayRef, TaggedVariable
 from polygen.compat.target.pyopencl import PyOpenCLTarget
 from polygen.errors import (
@@ -74,10 +67,10 @@ def test_casts_of_numbers_and_to_integers() -> None:
     ("operation", "expected"),
     [
         ("sum", np.sum),
-        (SumReductionOperation(), np.sum),
-        (MaxReductionOperation(), np.max),
-        (MinReductionOperation(), np.min),
-        (ProductReductionOperation(np.float32), np.prod),
+        (lp.SumReductionOperation(), np.sum),
+        (lp.MaxReductionOperation(), np.max),
+        (lp.MinReductionOperation(), np.min),
+        (lp.ProductReductionOperation(np.float32), np.prod),
     ],
 )
 @pytest.mark.parametrize("inames", ["j", ("j",), j, (j,)])
@@ -89,13 +82,13 @@ def test_reductions(operation: Any, inames: Any, expected: Callable[..., Any]) -
 def test_reductions_over_several_inames_and_of_truth_values() -> None:
     whole = lp.Reduction("sum", "i, j", a[i, j], allow_simultaneous=True)
     np.testing.assert_allclose(run(whole, var("out")[0]), [A.sum()], rtol=1e-5)
-    every = lp.Reduction(AllReductionOperation(), "j", a[i, j].gt(1.1))
+    every = lp.Reduction(lp.AllReductionOperation(), "j", a[i, j].gt(1.1))
     np.testing.assert_array_equal(run(every), np.greater(A, np.float32(1.1)).all(axis=1))
     assert isinstance(every, lp.Reduction)
 
 
 def test_reductions_of_several_values() -> None:
-    largest = lp.Reduction(ArgMaxReductionOperation(), ("j",), (a[i, j], j))
+    largest = lp.Reduction(lp.ArgMaxReductionOperation(), ("j",), (a[i, j], j))
     knl = lp.make_kernel(
         "{ [i,j]: 0<=i<6 and 0<=j<7 }",
         [lp.CallInstruction((var("most")[i], var("where")[i]), largest)],
@@ -133,6 +126,12 @@ def test_parts_of_arrays() -> None:
         [F32, lp.GlobalArg("out", np.float32, shape=(6, 7)), "..."],
     )
     np.testing.assert_array_equal(lp.merge([knl, callee])(a=A)[1][0], 2 * A)
+
+
+def test_operations_in_their_module() -> None:
+    module = importlib.import_module("polygen.compat.library.reduction")
+    assert module.SumReductionOperation is lp.SumReductionOperation
+    assert isinstance(module.SumReductionOperation(), lp.ReductionOperation)
 
 
 def test_what_such_objects_refuse() -> None:
@@ -288,7 +287,7 @@ def test_targets_are_classes() -> None:
 
 
 def test_targets_of_ones_own_have_the_options_of_their_base() -> None:
-    class Mine(lp.PyOpenCLTarget):
+    class Mine(PyOpenCLTarget):
         pass
 
     assert isinstance(Mine(pyopencl_module_name="cl"), lp.OpenCLTarget)
