@@ -11,6 +11,7 @@ from polygen.compat._table import ROWS, Row
 PAGE = Path(__file__).parents[1] / "porting.md"
 _LINE = "\n| --- | --- |\n"
 _DIFFERS, _ABSENT = f"| in Loo.py | here |{_LINE}", f"| not here | instead |{_LINE}"
+_OTHERWISE = f"| argument | means here |{_LINE}"
 
 
 def _shown(name: str) -> str:
@@ -29,20 +30,24 @@ def _note(row: Row) -> str:
     return "; ".join(filter(None, (renamed, row.note, unused)))
 
 
-def _lines(absent: bool) -> Iterator[str]:
+def _table(row: Row) -> str:
+    return {"no": _ABSENT, "otherwise": _OTHERWISE}.get(row.where, _DIFFERS)
+
+
+def _lines(head: str) -> Iterator[str]:
     for row in ROWS:
         note = _note(row)
-        if note and (row.where == "no") == absent:
+        if note and _table(row) == head:
             names = row.names[0] if row.where == "page" else ", ".join(map(_shown, row.names))
             yield f"| {names} | {note} |\n"
 
 
 def with_tables(text: str) -> str:
     """Return the text of the page with the tables of today."""
-    for head, absent in ((_DIFFERS, False), (_ABSENT, True)):
+    for head in (_DIFFERS, _OTHERWISE, _ABSENT):
         before, _, rest = text.partition(head)
         after = rest.partition("\n\n")[2]
-        text = f"{before}{head}{''.join(_lines(absent))}\n{after}"
+        text = f"{before}{head}{''.join(_lines(head))}\n{after}"
     return text
 
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import polygen as pg
-from polygen.errors import InvalidArgument
+from polygen.errors import InvalidArgument, PolygenWarning
 from polygen.ir.public import public
-from polygen.source import caller_location
+from polygen.source import caller_location, warn
 
-_NO, _PAGE = "no", "page"
+_NO, _PAGE, _OTHERWISE = "no", "page", "otherwise"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Row:
 
     Attributes:
         names: the names; of a row that is about no name, what it is about.
-        where: what has them: a module here, or ``module:name`` in polygen; ``no``, or ``page``.
+        where: what has them: a module here, or ``module:name`` in polygen; ``no``, ``page``, or
+            ``otherwise``.
         parameters: Loo.py's, if they differ; see ``names.table``.
         note: what differs, or what to use instead.
     """
@@ -63,8 +64,26 @@ def _rows() -> Iterator[Row]:
 
 
 ROWS = tuple(_rows())
-HERE: Mapping[str, Row] = {n: r for r in ROWS if r.where not in {_NO, _PAGE} for n in r.names}
+HERE: Mapping[str, Row] = {
+    n: r for r in ROWS if r.where not in {_NO, _PAGE, _OTHERWISE} for n in r.names
+}
 NOT_HERE: Mapping[str, str] = {n: r.note for r in ROWS if r.where == _NO for n in r.names}
+OTHERWISE: Mapping[str, str] = {n: r.note for r in ROWS if r.where == _OTHERWISE for n in r.names}
+_SAID: set[str] = set()  # of what was warned already
+
+
+class MeansOtherwise(PolygenWarning):
+    """An argument that means something else here than in Loo.py, on purpose."""
+
+
+def warn_otherwise(name: str) -> None:
+    """Warn, the first time, that an argument means something else here; see `OTHERWISE`."""
+    if name in _SAID:
+        return
+    _SAID.add(name)
+    function, _, argument = name.rpartition(".")
+    said = f"{function}(..., {argument}=) means something else here: {OTHERWISE[name]}"
+    warn(MeansOtherwise(said))
 
 
 def entry(program: object, entrypoint: str | None = None) -> pg.Kernel:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polygen as pg
 from polygen.compat._ours import Ours, making
-from polygen.compat._table import HERE
+from polygen.compat._table import HERE, warn_otherwise
 from polygen.errors import InvalidArgument
 from polygen.source import caller_location
 
@@ -31,10 +31,31 @@ class GuessedTemporary:
         return pg.TemporaryVariable(self.name, self.dtype, shape, **dict(self.others))
 
 
+@dataclass(frozen=True)
+class DisplacedArray:
+    """An array argument of one axis, ``a[i]`` of which is the element `offset` + i that is passed.
+
+    Attributes:
+        name: its name.
+        dtype: the type of its elements, or None.
+        offset: how many elements come before ``a[0]``: a number, or a text.
+        others: what else is said of it.
+    """
+
+    name: str
+    dtype: Any
+    offset: Any
+    others: tuple[tuple[str, Any], ...]
+
+    def plain(self) -> pg.GlobalArg:
+        """Return the array as if it began at ``a[0]``."""
+        return pg.GlobalArg(self.name, self.dtype, None, **dict(self.others))
+
+
 @making(pg.GlobalArg)
 def GlobalArg(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = None, **others: Any
-) -> pg.GlobalArg:
+) -> pg.GlobalArg | DisplacedArray:
     """Return an array argument; see `polygen.GlobalArg`.
 
     Parameters:
@@ -48,15 +69,24 @@ def GlobalArg(  # noqa: N802
     Raises:
         InvalidArgument: if there is no such argument.
     """
-    return pg.GlobalArg(name, _known(dtype), _known(shape), **_others(others))
+    given = _others(others)
+    offset = given.get("offset", 0)
+    if offset is pg.auto or offset == 0:
+        return pg.GlobalArg(name, _known(dtype), _known(shape), **given)
+    if _known(shape) is not None:
+        warn_otherwise("GlobalArg.offset")
+        return pg.GlobalArg(name, _known(dtype), shape, **given)
+    del given["offset"]
+    return DisplacedArray(name, _known(dtype), offset, tuple(given.items()))
 
 
 @making(pg.GlobalArg)
 def ArrayArg(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = None, **others: Any
-) -> pg.GlobalArg:
+) -> pg.GlobalArg | DisplacedArray:
     """Return an array argument; parameters are those of `GlobalArg`."""
-    return pg.GlobalArg(name, _known(dtype), _known(shape), **_others(others))
+    found: pg.GlobalArg | DisplacedArray = GlobalArg(name, dtype, shape, **others)
+    return found
 
 
 class KernelArgument(metaclass=Ours):
@@ -120,6 +150,8 @@ def TemporaryVariable(  # noqa: N802
     space = others.pop("scope", address_space)
     space = pg.AddressSpace.AUTO if space is None or space is pg.auto else space
     given: dict[str, Any] = {**_others(others), "address_space": space}
+    if shape is pg.auto and given.get("initializer") is not None:
+        shape = ()  # that of the initializer
     if shape is pg.auto:
         return GuessedTemporary(name, _known(dtype), tuple(given.items()))
     return pg.TemporaryVariable(name, _known(dtype), shape, **given)

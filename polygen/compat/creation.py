@@ -9,7 +9,8 @@ from typing import Any, cast
 import polygen as pg
 from polygen import errors
 from polygen.compat._table import HERE, NOT_HERE
-from polygen.compat.arguments import GlobalArg, GuessedTemporary
+from polygen.compat.arguments import DisplacedArray, GlobalArg, GuessedTemporary
+from polygen.compat.kernel_texts import with_displaced, with_own_shapes, without_surplus
 from polygen.compat.loopy_arguments import plain
 from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
@@ -103,10 +104,15 @@ def _made(
             where=caller_location(),
             remedy=NOT_HERE.get(f"make_kernel.{unknown[0]}", "see docs/porting.md"),
         )
+    displaced = [d for d in data if isinstance(d, DisplacedArray)]
+    data = with_own_shapes([d.plain() if d in displaced else d for d in data], instructions)
+    domains = without_surplus(domains)
     with counting(), identities():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
     kernel = kernel.copy(options=replace(kernel.options, trust_data=True))
+    for array in displaced:
+        kernel = with_displaced(kernel, array)
     if order == "F":
         kernel = _in_columns(kernel)
     for step, argument in steps:
@@ -150,6 +156,7 @@ def _with_rules(instructions: Any, rules: Mapping[str, Any] | None) -> Any:
 def _order(given: dict[str, Any]) -> str:
     """Return how arrays lie of which nobody says it."""
     order = given.pop("default_order", None) or "C"
+    order = "C" if order is pg.auto else order
     if order not in ("C", "c", "F", "f"):
         raise InvalidArgument(
             f"default_order={order!r} is none",

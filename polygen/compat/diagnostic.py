@@ -1,6 +1,7 @@
 """Loo.py's families of errors and warnings, and single ones of which polygen has the like."""
 
 from polygen.compat._modules import imported as __getattr__
+from polygen.compat._table import MeansOtherwise
 from polygen.errors import AutomaticTestFailure
 from polygen.errors import DependencyCycle as DependencyCycleFound
 from polygen.errors import PolygenError as LoopyError
@@ -19,6 +20,7 @@ __all__ = [
     "LoopyAdvisory",
     "LoopyError",
     "LoopyWarning",
+    "MeansOtherwise",
     "MissingDefinitionError",
     "ParameterFinderWarning",
     "TypeInferenceFailure",

@@ -179,7 +179,9 @@ def _options(given: dict[str, Any]) -> Iterable[str]:
 
 
 def _several(names: str | Iterable[object]) -> Iterable[object]:
-    return [names] if isinstance(names, str) else names
+    if isinstance(names, str):
+        return [name.strip() for name in names.split(",") if name.strip()]
+    return names
 
 
 def _joined(names: str | Iterable[object]) -> str:

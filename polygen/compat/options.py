@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar, cast
 
 import polygen as pg
-from polygen.compat._table import HERE, NOT_HERE
+from polygen.compat._table import HERE, NOT_HERE, OTHERWISE, warn_otherwise
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.source import caller_location
@@ -45,10 +45,14 @@ def set_options(kernel: _T, *args: Any, **kwargs: Any) -> _T:
     for name in given:
         if given[name] and (remedy := NOT_HERE.get(f"set_options.{name}")):
             _refuse(f"there is no option '{name}' here", remedy)
+    for name in given:
+        if given[name] and f"set_options.{name}" in OTHERWISE:
+            warn_otherwise(f"set_options.{name}")
     ours = {
         _OPTIONS.get(n, n): value
         for n, value in given.items()
-        if n not in HERE["set_options"].ignored and f"set_options.{n}" not in NOT_HERE
+        if n not in HERE["set_options"].ignored
+        and f"set_options.{n}" not in {*NOT_HERE, *OTHERWISE}
     }
     return pg.set_options(kernel, **ours)
 

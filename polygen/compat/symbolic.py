@@ -14,17 +14,25 @@ from pymbolic import parse, substitute
 from pymbolic.mapper.dependency import DependencyMapper as _DependencyMapper
 from pymbolic.mapper.substitutor import SubstitutionMapper as _SubstitutionMapper
 
+from polygen.analysis.typing.functions import conversion_type
 from polygen.compat._modules import imported as __getattr__
+from polygen.compat._ours import making
+from polygen.errors import InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.expression import Reduction
+from polygen.ir.dtype import to_dtype
+from polygen.source import caller_location
 
 __all__ = [
     "CombineMapper",
     "DependencyMapper",
     "IdentityMapper",
+    "LinearSubscript",
     "Reduction",
+    "SubArrayRef",
     "SubstitutionMapper",
+    "TaggedVariable",
+    "TypeCast",
     "UncachedIdentityMapper",
     "UncachedWalkMapper",
     "WalkMapper",
@@ -34,6 +42,90 @@ __all__ = [
     "parse",
     "substitute",
 ]
+
+
+@making(ex.Reduction)
+def Reduction(  # noqa: N802
+    operation: Any,
+    inames: Any,
+    expr: Any,
+    allow_simultaneous: bool = False,  # noqa: ARG001
+) -> ex.Reduction:
+    """Return a reduction: ``sum(inames, expr)``, for an operation that is called ``"sum"``.
+
+    Parameters:
+        operation: its name, or an object of ``loopy.library.reduction``.
+        inames: a name, a variable, names with commas, or several of these.
+        expr: what is reduced: a tree, a number, or a tuple of these.
+        allow_simultaneous: nothing depends on it here.
+    """
+    given = inames.split(",") if isinstance(inames, str) else inames
+    each = cast("Iterable[Any]", (given,) if isinstance(given, ex.Variable) else given)
+    names = tuple([str(i).strip() for i in each])
+    several: Any = expr
+    operand = ex.Several(several) if isinstance(expr, tuple) else several
+    return ex.Reduction(str(operation), names, operand)
+
+
+class _Casts(type):
+    """Lets ``isinstance`` ask for calls of types."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        if not isinstance(instance, ex.Call):
+            return False
+        return conversion_type(ex.name_of(instance.function)) is not None
+
+
+class TypeCast(metaclass=_Casts):
+    """``TypeCast(np.float64, x)``: a value in another type, ``float64(x)``.
+
+    Parameters:
+        typename: a type of NumPy's, or its name.
+        child: a tree or a number.
+    """
+
+    def __new__(cls, typename: Any, child: Any) -> Any:
+        """Return the call that stands for it."""
+        return ex.converted(to_dtype(typename).name, child)
+
+
+@making(ex.LinearSubscript)
+def LinearSubscript(aggregate: Any, index: Any) -> ex.LinearSubscript:  # noqa: N802
+    """Return ``a[[index]]``: an element by where it lies."""
+    return ex.LinearSubscript(aggregate, index)
+
+
+@making(ex.SubArrayRef)
+def SubArrayRef(swept_inames: Any, subscript: Any) -> ex.SubArrayRef:  # noqa: N802
+    """Return ``[inames]: a[...]``: a part of an array, for calls."""
+    is_one = not isinstance(swept_inames, tuple | list)
+    several = cast("Iterable[Any]", (swept_inames,) if is_one else swept_inames)
+    return ex.SubArrayRef(tuple(map(str, several)), subscript)
+
+
+class TaggedVariable:
+    """``TaggedVariable("f", "t")(x)``: an invocation of a rule with a tag, ``f$t(x)``.
+
+    Parameters:
+        name: that of the rule.
+        tags: the tag.
+    """
+
+    def __init__(self, name: str, tags: Any) -> None:
+        several = cast("Iterable[Any]", [tags] if isinstance(tags, str) else tags)
+        self.name, self.tags = name, frozenset(map(str, several))
+
+    def __call__(self, *arguments: Any) -> ex.Invocation:
+        """Return the invocation."""
+        return ex.Invocation(self.name, min(self.tags, default=None), arguments, (), ())
+
+    def __getitem__(self, index: Any) -> Any:
+        """Refuse: variables have no tags."""
+        raise InvalidArgument(
+            f"'{self.name}' is given a tag and the subscript {index}: only rules have tags here",
+            where=caller_location(),
+            remedy=f'write var("{self.name}")[...]',
+        )
 
 
 class _Rebuilding:
@@ -73,7 +165,7 @@ class CombineMapper(_Combining, of_pymbolic.CombineMapper[Any, Any]):
 class DependencyMapper(_Combining, _DependencyMapper[Any]):
     """Collects variables and subscripts: see pymbolic's.  What is reduced over is none."""
 
-    def map_reduction(self, expr: Reduction, *args: Any, **kwargs: Any) -> Any:
+    def map_reduction(self, expr: ex.Reduction, *args: Any, **kwargs: Any) -> Any:
         """Return what the operand depends on, without inames that are reduced over."""
         inames = {ex.Variable(iname) for iname in expr.inames}
         return self.rec(expr.operand, *args, **kwargs) - inames

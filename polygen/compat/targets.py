@@ -2,70 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from polygen.compat._table import HERE
 from polygen.errors import InvalidArgument
 from polygen.source import caller_location
 
 
-@dataclass(frozen=True)
-class TargetBase:
-    """A target as Loo.py's scripts write it.
+class _Targets(type):
+    """Lets ``isinstance`` ask for what polygen calls a target, too, as kernels have it."""
 
-    Attributes:
-        name: what polygen calls it.
-    """
+    def __instancecheck__(cls, instance: object) -> bool:
+        if type(instance) is not str:
+            return type.__instancecheck__(cls, instance)
+        called: str = getattr(cls, "called", "")
+        return instance == called if called else instance in _CALLED
 
-    name: str
 
+class TargetBase(str, metaclass=_Targets):
+    """A target as Loo.py's scripts write it: the text that polygen calls it by.
 
-def PyOpenCLTarget(device: Any = None, **options: Any) -> TargetBase:  # noqa: ARG001, N802
-    """Return OpenCL C, for devices of PyOpenCL's; code is made for no device in particular.
-
-    Nothing depends on ``atomics_flavor``, ``use_int8_for_bool``, ``pyopencl_module_name``,
-    ``limit_arg_size_nbytes``, ``pointer_size_nbytes``.
+    Nothing depends on options of code generation: ``names.table`` lists them.
 
     Raises:
         InvalidArgument: if there is another option.
     """
-    return _target("opencl", "PyOpenCLTarget", options)
+
+    __slots__ = ()
+    called: ClassVar[str] = ""
+
+    def __new__(cls, *_device: Any, **options: Any) -> TargetBase:
+        """Return the target; a device that is passed is left aside."""
+        if options.pop("fortran_abi", False):
+            _refuse("fortran_abi=True: arguments are not passed as in Fortran")
+        rows = [HERE[kind.__name__] for kind in cls.__mro__ if kind.__name__ in HERE]
+        known = {"device"}.union(*(row.ignored for row in rows))
+        if unknown := sorted(options.keys() - known):
+            _refuse(f"{cls.__name__} has no option '{unknown[0]}'")
+        return super().__new__(cls, cls.called)
+
+    @property
+    def name(self) -> str:
+        """What polygen calls it."""
+        return str(self)
 
 
-def OpenCLTarget(**options: Any) -> TargetBase:  # noqa: N802
-    """Return OpenCL C; options as those of `PyOpenCLTarget`."""
-    return _target("opencl", "OpenCLTarget", options)
+class CFamilyTarget(TargetBase):
+    """Base class of targets."""
+
+    __slots__ = ()
 
 
-def CudaTarget(**options: Any) -> TargetBase:  # noqa: N802
-    """Return CUDA C++.  Nothing depends on ``extern_c``.
+class CTarget(CFamilyTarget):
+    """C."""
 
-    Raises:
-        InvalidArgument: if there is another option.
-    """
-    return _target("cuda", "CudaTarget", options)
+    __slots__ = ()
+    called = "c"
 
 
-def CTarget(**options: Any) -> TargetBase:  # noqa: N802
-    """Return C.  Nothing depends on ``compiler`` and ``fortran_abi``, which has to be False.
+class ExecutableCTarget(CTarget):
+    """C."""
 
-    Raises:
-        InvalidArgument: if there is another option.
-    """
-    if options.pop("fortran_abi", False):
-        _refuse("fortran_abi=True: arguments are not passed as in Fortran")
-    return _target("c", "CTarget", options)
+    __slots__ = ()
+    called = "c"
 
 
-ExecutableCTarget = CWithGNULibcTarget = ExecutableCWithGNULibcTarget = CTarget
+class CWithGNULibcTarget(CTarget):
+    """C."""
+
+    __slots__ = ()
+    called = "c"
 
 
-def _target(name: str, kind: str, options: Mapping[str, Any]) -> TargetBase:
-    if unknown := sorted(options.keys() - set(HERE[kind].ignored)):
-        _refuse(f"{kind} has no option '{unknown[0]}'")
-    return TargetBase(name)
+class ExecutableCWithGNULibcTarget(ExecutableCTarget):
+    """C."""
+
+    __slots__ = ()
+    called = "c"
+
+
+class OpenCLTarget(CFamilyTarget):
+    """OpenCL C."""
+
+    __slots__ = ()
+    called = "opencl"
+
+
+class PyOpenCLTarget(OpenCLTarget):
+    """OpenCL C, for devices of PyOpenCL's; code is made for no device in particular."""
+
+    __slots__ = ()
+    called = "opencl"
+
+
+class CudaTarget(CFamilyTarget):
+    """CUDA C++."""
+
+    __slots__ = ()
+    called = "cuda"
+
+
+_CALLED = frozenset(("c", "opencl", "cuda"))
 
 
 def _refuse(what: str) -> NoReturn:
@@ -78,10 +115,10 @@ def target_name(target: object) -> str | None:
     Raises:
         InvalidArgument: if it is none.
     """
-    if target is None or isinstance(target, str):
-        return target
-    if isinstance(target, TargetBase):
-        return target.name
+    if target is None:
+        return None
+    if isinstance(target, str):
+        return str(target)
     raise InvalidArgument(
         f"{target!r} is no target",
         where=caller_location(),

@@ -22,6 +22,7 @@ from polygen.ir.changed import changed
 from polygen.ir.choices import Choice
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.in_notebook import InNotebook
 from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
@@ -48,11 +49,13 @@ class Step:
         name: the public name of the transformation.
         arguments: what it was called with, the kernel left out, defaults filled in.
         apply: the transformation itself.
+        moved: what the inames that it replaced are in terms of the new ones.
     """
 
     name: str
     arguments: tuple[tuple[str, Any], ...]
     apply: Callable[..., Kernel] = field(repr=False)
+    moved: Mapping[str, Expression] = field(default_factory=new_dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         shown = [f"{k}={_shown(v)}" for k, v in self.arguments]
@@ -179,7 +182,10 @@ class Kernel(Offering, InNotebook):
             arguments: arrays and scalars by name.  Sizes, types and strides are found from the
                 arrays; arrays that are only written may be left out and are then allocated.
                 ``out=array``, or ``out=(first, second)``, stands for what is written, in the order
-                in which it is returned, unless there is an argument of that name.
+                in which it is returned, unless there is an argument of that name; and
+                ``out_host=True`` has arrays of NumPy's returned, ``out_host=False`` arrays on the
+                device.  If nothing is said, results are where the arrays that are passed are, and
+                NumPy's if there are none and no queue.
             wait_for: events of pyopencl's that have to be over before.
             check_assumptions: check first whether the data is as `polygen.obligations` and the
                 kernel's claims say.  That takes time, and copies arrays from the device.

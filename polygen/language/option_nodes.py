@@ -51,6 +51,12 @@ def _names(tokens: _Children) -> frozenset[str]:
     return frozenset(t.value for t in tokens)
 
 
+def _with_dependencies(said: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return options with the dependencies of a second ``dep=`` besides."""
+    both = {name: said[name] + more[name] for name in ("dependencies", "related")}
+    return {**said, **both, "exhaustive": said["exhaustive"] or more["exhaustive"]}
+
+
 class OptionNodes:
     """Builds options and blocks."""
 
@@ -129,6 +135,9 @@ class OptionNodes:
         said: dict[str, Any] = {}
         seen: set[str] = set()
         for option in children:
+            if option.name == "dep" and option.name in seen:
+                said = _with_dependencies(said, option.fields)
+                continue
             if option.name in seen and option.name != "if":
                 raise Refused(
                     f"there are two options {option.name}=", option.position, "leave one out"

@@ -40,6 +40,7 @@ from polygen.runtime.copied_calls import run_with_copies
 from polygen.runtime.devices import default_target, elsewhere, place_of, target_of_queue
 from polygen.runtime.disk import cache as disk
 from polygen.runtime.resident_arrays import CopyCount
+from polygen.runtime.result_places import has_place, on_device, on_host, without_place
 from polygen.runtime.wrapped_calls import wrapped_call
 
 # isl and the caches are not made for two threads at once.
@@ -117,7 +118,9 @@ class Executor:
             args: arrays and scalars by name.  Arrays for what is written may also be passed as
                 ``out=array``, or ``out=(first, second)`` if there are several, in the order in
                 which they are returned, and None for one that is to be allocated; but not where
-                the kernel has an argument of that name.
+                the kernel has an argument of that name.  Unless it has one, ``out_host=True`` has
+                arrays of NumPy's returned, ``out_host=False`` arrays on the device where these
+                are allocated.
 
         Returns:
             An event, and the arrays that were written.
@@ -184,6 +187,8 @@ class Executor:
             raise said from None
 
     def _run_first(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
+        if has_place(self.kernel, args):
+            return self._run_with_place(queue, wait_for, args)
         if has_out(self.kernel, args):
             return self.run(queue, wait_for, with_named_outputs(self.kernel, args))
         if image_names(self.kernel):
@@ -195,6 +200,20 @@ class Executor:
             event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
             return event, self._put_together(outputs)
         return self._run(queue, wait_for, args)
+
+    def _run_with_place(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
+        """Run, with results where ``out_host=`` says."""
+        host, args = without_place(self.kernel, args)
+        backend = BACKENDS[self._target_of(queue, args, libraries_of(args))]
+        if host is False and backend.has_memory:
+            args = {name: value for name, value in args.items() if value is not None}
+            if queue is None:
+                queue = backend.queue_of_copies(self._place, ())
+            libraries = libraries_of(args)
+            copies = backend.stage(queue, self._form_of(queue, args, libraries), args)
+            return on_device(self.kernel, copies, args, partial(self.run, queue, wait_for))
+        event, outputs = self.run(queue, wait_for, args)
+        return event, on_host(self.kernel, outputs) if host else outputs
 
     def _put_together(self, outputs: Any) -> Any:
         """Return what is returned with the parts of arguments as tuples."""

@@ -23,6 +23,7 @@ from polygen.errors import CannotProve, TakenOnTrust
 from polygen.ir.changed import changed
 from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel, Step
+from polygen.ir.moved_inames import moved_inames
 from polygen.ir.public import in_users_names, public
 from polygen.ir.verify import verify
 from polygen.language.programs import TranslationUnit
@@ -127,7 +128,9 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
                 interface.check_start(result)
                 result = _proved(name, start, result)
-            taken = Step(interface.name, tuple(arguments.items()), step)
+            moved = moved_inames(result.kernel.history[len(kernel.history) :])
+            moved = {**moved, **result.values}
+            taken = Step(interface.name, tuple(arguments.items()), step, moved)
             claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
             new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
             if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):

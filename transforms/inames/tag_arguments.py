@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias, cast
 
 from polygen.errors import TagConflict
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import ForTag, GroupTag, InameTag
+from polygen.ir.tags import AutoLocalTag, ForTag, GroupTag, InameTag, LocalTag
 from polygen.source import caller_location
 from polygen.transformation import Kind, is_iname, is_tag, to_tag
 
@@ -69,6 +69,8 @@ def with_tags(
             continue
         _check_the_same(iname, meant)
         old, new = tags.get(iname), meant[0]
+        if isinstance(old, AutoLocalTag) and isinstance(new, LocalTag):
+            old = None  # it is one of them
         if old is not None and old != new and str(old) != "for" and not force:
             raise TagConflict(
                 f"'{iname}' is tagged {old} already; asked for was {new}",

@@ -10,6 +10,7 @@ from polygen.analysis.rearrangement.iname_bijection import was
 from polygen.errors import InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_expression
@@ -60,7 +61,7 @@ def affine_map_inames(
 
     Requires:
         1. The new names are not used yet.
-        2. The equations are affine in old and new inames and in scalar arguments.
+        2. The equations are affine in inames, old, new and others, and in scalar arguments.
         3. What holds for the map of a `map_domain`: each point becomes one point, no two the same,
            and so on.
 
@@ -68,6 +69,7 @@ def affine_map_inames(
         old_inames: ``"i, j"``, or a sequence; they are gone afterwards.
         new_inames: the names of those that come instead.
         equations: texts such as ``"p = i + j"``, or pairs of sides: texts, integers, expressions.
+            Other inames that these mention stay what they are.
 
     Before -> After:
 
@@ -109,15 +111,26 @@ def affine_map_inames(
             where=caller_location(),
             remedy="say what each new iname is",
         )
-    known = {*olds, *news, *kernel.parameters}
-    return mapped(kernel, map_where(olds, news, [_condition(e, olds, known) for e in given]))
+    sides = [_sides(equation) for equation in given]
+    mentioned = NO_NAMES.union(*(walk.free_variables(s) for both in sides for s in both))
+    others = [i for i in kernel.inames if i in mentioned and i not in {*olds, *news}]
+    known = {*olds, *others, *news, *kernel.parameters}
+    olds, news = (*olds, *others), (*news, *others)
+    stay = [ex.Comparison(ex.Variable(i), "==", ex.Variable(was(i))) for i in others]
+    conditions = [_condition(e, s, olds, known) for e, s in zip(given, sides, strict=True)]
+    return mapped(kernel, map_where(olds, news, [*conditions, *stay]))
 
 
-def _condition(equation: Equation, olds: Sequence[str], known: set[str]) -> Expression:
-    """Return an equation as a condition, old inames being named as `was` says."""
+def _sides(equation: Equation) -> list[Expression]:
     sides = equation.split("=") if isinstance(equation, str) else equation
-    found = [parse_expression(s) if isinstance(s, str) else s for s in sides]
-    if any(linear_form(side, known) is None for side in found):
+    return [parse_expression(s) if isinstance(s, str) else s for s in sides]
+
+
+def _condition(
+    equation: Equation, sides: Sequence[Expression], olds: Sequence[str], known: set[str]
+) -> Expression:
+    """Return an equation as a condition, old inames being named as `was` says."""
+    if any(linear_form(side, known) is None for side in sides):
         raise InvalidArgument(
             f"affine_map_inames: the equation {equation!r} is not affine in the inames and scalar "
             "arguments",
@@ -126,5 +139,5 @@ def _condition(equation: Equation, olds: Sequence[str], known: set[str]) -> Expr
             "new ones and scalar arguments",
         )
     marked = {i: ex.Variable(was(i)) for i in olds}
-    left, right = (walk.substitute(side, marked) for side in found)
+    left, right = (walk.substitute(side, marked) for side in sides)
     return ex.Comparison(left, "==", right)

@@ -14,6 +14,7 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import AutoLocalTag
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Inames, NewName, Within, to_names, transformation
@@ -50,13 +51,14 @@ def join_inames(
            split loops that holds where all parts are whole: ``n mod 16 = 0`` is assumed.
         3. Each instruction, and each reduction, is within all of the inames, or none.
         4. Of inames in different domains, none of these is empty where another matters alone.
-        5. The inames are not tagged, or tagged ``for``, and no priority puts a loop between them.
+        5. The inames are not tagged, or tagged ``for`` or ``l.auto``, which the joined one is then,
+           too; and no priority puts a loop between them.
         6. No dependence would be turned around.
 
     Parameters:
         inames: ``"i, j"``, or a sequence, the fastest one last; they are gone afterwards.
         new_iname: the name of the joined loop; ``i_j`` if not given.
-        tag: its tag.
+        tag: its tag; ``l.auto`` if not given and one of the inames has it.
         within: the instructions whose loops are joined, as a query (`polygen.language.within`); all
             if not given.  If others use the inames, these get loops of their own first, as
             `duplicate_inames` does it.
@@ -118,10 +120,18 @@ def join_inames(
         if tag is None:
             return coalesced(kernel, olds, name)
         return tag_inames(join_inames(kernel, olds, name), {name: tag})
-    new = mapped(kernel, map_to(olds, {name: joined}))
+    fit = next((t for t in map(kernel.tags.get, olds) if isinstance(t, AutoLocalTag)), None)
+    new = mapped(_without_fitting(kernel, olds), map_to(olds, {name: joined}))
+    tag = fit if tag is None else tag
     if tag is None:
         return new
     return Rearranged(with_tags(new.kernel, [(name, tag)]), new.values)
+
+
+def _without_fitting(kernel: Kernel, olds: Sequence[str]) -> Kernel:
+    """Return the kernel without the tags ``l.auto`` of some inames, which say no axis yet."""
+    gone = {i for i in olds if isinstance(kernel.tags.get(i), AutoLocalTag)}
+    return kernel.copy(tags={i: t for i, t in kernel.tags.items() if i not in gone})
 
 
 def _affine(kernel: Kernel, olds: Sequence[str]) -> Expression | None:

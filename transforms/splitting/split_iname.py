@@ -16,7 +16,7 @@ from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_on_axis, is_parallel
+from polygen.ir.tags import AutoLocalTag, is_on_axis, is_parallel
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location
@@ -70,7 +70,7 @@ def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
     Kind: order and storage.
 
     Requires:
-        1. The iname is not tagged, or tagged ``for``.
+        1. The iname is not tagged, or tagged ``for``, or ``l.auto``, as both parts are then, too.
         2. The new names are not used yet.
 
     Parameters:
@@ -137,8 +137,13 @@ def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
 def in_two(
     kernel: Kernel, iname: str, length: int, outer: str, inner: str
 ) -> tuple[Kernel, Expression]:
-    """Return the kernel with two untagged inames instead of one, and what the old one is."""
+    """Return the kernel with two inames instead of one, and what the old one is.
+
+    They are not tagged, or, as the old one is, ``l.auto``.
+    """
     _check_untagged(kernel, iname)
+    fit = kernel.tags.get(iname)
+    tags = {outer: fit, inner: fit} if isinstance(fit, AutoLocalTag) else {}
     home = kernel.home_domains[iname]
     old_value = ex.sum_of(ex.product_of(length, ex.Variable(outer)), ex.Variable(inner))
     parts = {iname: (outer, inner)}
@@ -159,7 +164,7 @@ def in_two(
             for d in kernel.domains
         ),
         instructions=_rewritten(kernel, iname, rewrite),
-        tags={i: t for i, t in kernel.tags.items() if i != iname},
+        tags={**{i: t for i, t in kernel.tags.items() if i != iname}, **tags},
         priorities=tuple(
             [
                 tuple(n for i in p for n in parts.get(i, (i,))) if iname in p else p
@@ -213,7 +218,7 @@ def uses_alone(kernel: Kernel, iname: str, within: str | Sequence[str]) -> bool:
 
 def _check_untagged(kernel: Kernel, iname: str) -> None:
     tag = kernel.tags.get(iname)
-    if tag is not None and str(tag) != "for":
+    if tag is not None and str(tag) not in {"for", "l.auto"}:
         what = "an axis of the hardware" if is_on_axis(tag) else "lanes"
         what = what if is_parallel(tag) else "unrolled"
         raise TagConflict(

@@ -50,6 +50,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, KernelCall
 from polygen.ir.kernel import Kernel
+from polygen.ir.moved_inames import moved_inames
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule, expand
 from polygen.ir.verify import excerpt
@@ -276,7 +277,10 @@ def _check_swept(of: Gathering, value: Expression) -> None:
 
 
 def _given(of: Gathering, values: Subscripts, extents: Sequence[Expression]) -> isl.Set:
-    """Return what is said to be needed."""
+    """Return what is said to be needed, also in terms of inames that steps replaced."""
+    moved = moved_inames(of.kernel.history)
+    gone = {n: v for n, v in moved.items() if n not in of.kernel.names}
+    values = tuple([None if v is None else walk.substitute(v, gone) for v in values])
     mentioned = NO_NAMES.union(*(walk.free_variables(v) for v in values if v is not None))
     known_names = {*of.kernel.inames, *of.kernel.variables}
     for name in sorted(mentioned - known_names):

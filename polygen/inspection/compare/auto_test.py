@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from polygen.analysis.wellformed.check import obligations
 from polygen.errors import AutomaticTestFailure, NotCountable
 from polygen.inspection.compare.random_arguments import (
@@ -155,7 +157,10 @@ class Pair:
         if not compared:
             raise self._failure(f"it has none of the arrays that '{self.ref.name}' writes")
         for name in compared:
-            good, why = check(found[name], expected[name])
+            right = np.asarray(expected[name])
+            is_whole = found[name].size == right.size
+            result = np.reshape(found[name], right.shape) if is_whole else found[name]
+            good, why = check(result, right)
             if not good:
                 raise self._failure(f"'{name}' is not what it should be: {why}")
 

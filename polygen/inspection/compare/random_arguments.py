@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -63,15 +64,29 @@ def random_arguments(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str,
 
 
 def check_names(kernels: Sequence[Kernel], parameters: Mapping[str, Any]) -> None:
-    """Raise UnknownArgument if parameters are none of any kernel's."""
+    """Raise UnknownArgument if parameters are none of any kernel's, and were none."""
     known = {arg.name for kernel in kernels for arg in kernel.arguments}
-    for name in parameters:
-        if name not in known:
+    fixed = {name: value for kernel in kernels for name, value in _fixed(kernel)}
+    for name, value in parameters.items():
+        if name in fixed and value != fixed[name]:
+            raise InvalidArgument(
+                f"parameters= has '{name}' = {value}, and fix_parameters made it {fixed[name]}",
+                where=caller_location(),
+                remedy="leave it out, or pass that value",
+            )
+        if name not in known and name not in fixed:
             raise UnknownArgument(
                 f"parameters= has '{name}', and kernel '{kernels[0].name}' has no such argument",
                 where=caller_location(),
                 remedy=did_you_mean(name, known),
             )
+
+
+def _fixed(kernel: Kernel) -> Iterator[tuple[str, Any]]:
+    """Return the arguments that steps made numbers, each with its value."""
+    for step in kernel.history:
+        if step.name == "fix_parameters":
+            yield from step.arguments
 
 
 def sizes_in(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
@@ -132,12 +147,13 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, inte
 def laid_out(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return copies of arguments as a kernel wants them passed: with its strides, and in parts.
 
-    Arguments that it does not have are left out.
+    Arguments that it does not have are left out.  One with as many elements, but other axes, has
+    them in the same order: so it is after `split_array_dim`.
 
     Raises:
         InvalidArgument: if it has other arguments, or arrays of other shapes.
     """
-    sizes = sizes_in(kernel, given)
+    sizes = sizes_in(kernel, {n: v for n, v in given.items() if not _has_other_axes(kernel, n, v)})
     found: dict[str, Any] = {}
     for arg in kernel.arguments:
         if arg.name not in given:
@@ -152,11 +168,25 @@ def laid_out(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(arg, GlobalArg):
             found[arg.name] = value
             continue
+        if _has_other_axes(kernel, arg.name, value):
+            value = _with_its_axes(kernel, arg, value, sizes)
         _check_shape(kernel, arg, np.shape(value), sizes)
         pieces = [np.asarray(value)[index] for index in _indices(arg)]
         for part, piece in zip(parts(arg), pieces, strict=True):
             found[part.name] = _copy(part, piece, sizes)
     return found
+
+
+def _has_other_axes(kernel: Kernel, name: str, value: Any) -> bool:
+    """Tell whether an array has another number of axes than a kernel's argument."""
+    arg = kernel.variables.get(name)
+    return isinstance(arg, GlobalArg) and arg.shape is not None and np.ndim(value) != len(arg.shape)
+
+
+def _with_its_axes(kernel: Kernel, arg: GlobalArg, value: Any, sizes: Mapping[str, int]) -> Any:
+    """Return an array with the axes that a kernel wants, if it has as many elements then."""
+    shape = _shape(kernel, arg, sizes)
+    return np.reshape(value, shape) if prod(shape) == np.size(value) else value
 
 
 def _indices(arg: GlobalArg) -> list[Any]:

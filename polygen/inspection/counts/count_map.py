@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, Generic, SupportsIndex, TypeVar
 
@@ -92,10 +92,10 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
 
         Parameters:
             allowed: for fields of the keys, such as `dtype` or `direction`, the values that they
-                may have: a list of these; for strides, a dictionary alone will do, too.
+                may have: a list of these, or one alone.
 
         Raises:
-            InvalidArgument: if the keys have no such field, or the values are no collection.
+            InvalidArgument: if the keys have no such field.
 
         >>> import polygen as pg
         >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i] + a[0]")
@@ -112,14 +112,8 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
 
     def _values(self, name: str, values: Any) -> list[Any]:
         self._check_field(name)
-        if isinstance(values, Mapping):
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             values = [values]
-        if isinstance(values, str) or not hasattr(values, "__iter__"):
-            raise InvalidArgument(
-                f"filter_by was given {values!r} for '{name}', which is no list of values",
-                where=caller_location(),
-                remedy=f"write filter_by({name}=[{values!r}])",
-            )
         # Made as keys are, so that np.float32 is the dtype of this name.
         return [getattr(self._kind(**{name: value}), name) for value in values]
 

@@ -84,7 +84,6 @@ class Form:
 # What calls take in Loo.py besides arguments.
 _OTHERWISE = {
     "allocator": "pass arrays of your own for what is written",
-    "out_host": "results are NumPy's if the arrays passed are, or if no queue is; else .get() them",
 }
 
 

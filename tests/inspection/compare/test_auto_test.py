@@ -196,3 +196,28 @@ def test_what_is_the_same() -> None:
     assert tolerance(np.dtype(np.float32)) == pytest.approx(7e-5, rel=0.05)
     assert tolerance(np.dtype(np.float64)) == pytest.approx(4e-10, rel=0.1)
     assert tolerance(np.dtype(np.complex64)) == tolerance(np.dtype(np.float32))
+
+
+def test_arrays_with_other_axes() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i,j<32 }", "b[i,j] = 2*a[i,j]", loop_priority="i,j")
+    knl = pg.add_dtypes(knl, {"a": "float32"})
+    for array, axis in ("a", 0), ("b", 1), ("b", 0):
+        split = pg.split_array_dim(knl, (array, axis), 8)
+        assert pg.auto_test_vs_ref(knl, split, "c").seconds > 0
+        wrong = pg.make_kernel("{ [i,j]: 0<=i,j<32 }", "b[i,j] = 3*a[i,j]", loop_priority="i,j")
+        wrong = pg.split_array_dim(pg.add_dtypes(wrong, {"a": "float32"}), (array, axis), 8)
+        with pytest.raises(AutomaticTestFailure, match="'b' is not what it should be"):
+            pg.auto_test_vs_ref(knl, wrong, "c")
+    flat = pg.make_kernel("{ [i]: 0<=i<1000 }", "b[i] = 2*a[i]")
+    with pytest.raises(InvalidArgument, match=r"'a' has the shape .1000,. in kernel"):
+        pg.auto_test_vs_ref(knl, pg.add_dtypes(flat, {"a": "float32"}), "c")
+
+
+def test_parameters_that_are_numbers_by_now() -> None:
+    fixed = pg.fix_parameters(scaled(), n=20)
+    assert pg.auto_test_vs_ref(fixed, fixed, "c", {"n": 20}).seconds > 0
+    assert pg.auto_test_vs_ref(scaled(), fixed, "c", {"n": 20}).seconds > 0
+    with pytest.raises(InvalidArgument, match="has 'n' = 21, and fix_parameters made it 20"):
+        pg.auto_test_vs_ref(fixed, fixed, "c", {"n": 21})
+    with pytest.raises(UnknownArgument, match="has 'm', and kernel 'scaled' has no such"):
+        pg.auto_test_vs_ref(fixed, fixed, "c", {"n": 20, "m": 3})

@@ -493,7 +493,7 @@ def test_maps() -> None:
     _error(lambda: counts.with_set_attributes(nome="x"), InvalidArgument, "has no 'nome'")
     assert "Op(int32, mul, subgroup, mine): [n] -> { n : n > 0 }" in str(counts)
     _error(lambda: counts.filter_by(direction=["load"]), InvalidArgument, "has no 'direction'")
-    _error(lambda: counts.filter_by(name="add"), InvalidArgument, "'add' for 'name', which is no")
+    assert counts.filter_by(name="add").eval_and_sum(sizes) == 10
     _error(lambda: counts.group_by("mtype"), InvalidArgument, "has no 'mtype'")
     _error(lambda: counts.group_by("name").to_bytes(), InvalidArgument, "no type, so its bytes")
     assert counts.group_by().eval_and_sum(sizes) == 25
@@ -544,3 +544,12 @@ def test_sizes_that_cancel_are_not_asked_for() -> None:
     few = pg.assume(runs, "T <= n")
     with pytest.raises(AssumptionViolated, match="do not hold for n=0"):
         pg.gather_access_footprint_bytes(few)["x", "read"].at({"n": 0})
+
+
+def test_values_that_are_wanted_alone() -> None:
+    knl = typed(KERNELS["a line"]())
+    counts = pg.get_mem_access_map(knl, subgroup_size=4)
+    for wanted in ({"direction": "load"}, {"dtype": np.float32}, {"mtype": "global"}):
+        ((name, value),) = wanted.items()
+        assert counts.filter_by(**wanted) == counts.filter_by(**{name: [value]})
+    assert len(counts.filter_by(direction="load")) < len(counts)

@@ -70,3 +70,57 @@ def test_what_is_wrong(one: pg.Kernel, two: pg.Kernel, numbers: Any) -> None:
         one(a=numbers, n=10, out=b.reshape(2, 5))
     with pytest.raises(UnknownArgument, match="has no argument 'outs'"):
         one(a=numbers, outs=b)
+
+
+# --- where results are
+
+
+def test_results_on_the_host(one: pg.Kernel, numbers: Any, target: str) -> None:
+    run = one.executor(target)
+    for where in (True, False, None):
+        _, (found,) = run(a=numbers, b=(out := np.zeros_like(numbers)), out_host=where)
+        assert found is out
+        np.testing.assert_array_equal(found, 2 * numbers)
+    _, (found,) = run(a=numbers, out_host=True)
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, 2 * numbers)
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_results_of_pyopencl(two: pg.Kernel, numbers: Any, by_name: bool) -> None:
+    pyopencl = pytest.importorskip("pyopencl")
+    array = pytest.importorskip("pyopencl.array")
+    queue = pyopencl.CommandQueue(pyopencl.create_some_context(interactive=False))
+    run = pg.set_options(two, return_dict=by_name)
+
+    def results(**given: Any) -> tuple[Any, Any]:
+        _, found = run(queue, **given)
+        return (found["b"], found["c"]) if by_name else found
+
+    on_device = array.to_device(queue, numbers)
+    for a in (numbers, on_device):
+        b, c = results(a=a, out_host=True)
+        assert isinstance(b, np.ndarray)
+        np.testing.assert_array_equal(b, numbers + 1)
+        np.testing.assert_array_equal(c, numbers - 1)
+        b, c = results(a=a, out_host=False)
+        assert isinstance(b, array.Array)
+        np.testing.assert_array_equal(b.get(), numbers + 1)
+    c = np.zeros_like(numbers)
+    b, found = results(a=numbers, c=c, out_host=False)
+    assert isinstance(b, array.Array)
+    assert found is c
+    np.testing.assert_array_equal(c, numbers - 1)
+    no_input = pg.make_kernel("{ [i]: 0<=i<8 }", "b[i] = 2*i")
+    assert isinstance(no_input(queue, out_host=True)[1][0], np.ndarray)
+    assert isinstance(no_input.executor("opencl")(out_host=False)[1][0], array.Array)
+
+
+def test_an_argument_of_the_name_out_host(numbers: Any) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = out_host*a[i]")
+    np.testing.assert_array_equal(knl(a=numbers, out_host=3)[1][0], 3 * numbers)
+
+
+def test_other_places(one: pg.Kernel, numbers: Any) -> None:
+    with pytest.raises(WrongArgumentType, match="was called with out_host='yes'"):
+        one(a=numbers, out_host="yes")

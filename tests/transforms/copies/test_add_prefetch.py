@@ -694,3 +694,26 @@ def test_outer_inames_that_are_given_are_kept() -> None:
     knl = pg.add_prefetch(_product_of_rows("i, j, k"), "a", "i_inner", default_tag=None)
     with pytest.raises(NoLoopNest, match="cannot be computed within"):
         pg.add_prefetch(knl, "b", "i_inner", default_tag=None, fetch_outer_inames="j, k")
+
+
+@pytest.mark.parametrize(
+    "steps_before",
+    [
+        split("i", 4),
+        steps(split("i", 4), split("i_outer", 2)),
+        steps(split("i", 4), lambda knl: pg.rename_iname(knl, "i_inner", "lane")),
+        lambda knl: pg.affine_map_inames(knl, "i", "r", "r = 7 - i"),
+    ],
+)
+def test_footprints_in_inames_that_are_gone(steps_before: Step) -> None:
+    knl = kernel(
+        "{ [i,k]: 0<=i<8 and 0<=k<6 }",
+        "out[i] = sum(k, a[i,k]*b[k])",
+        pg.GlobalArg("a", shape="8,6"),
+    )
+    knl = steps_before(knl)
+    new = pg.add_prefetch(knl, "a[i,k]", "k", default_tag=None)
+    assert new.temporaries[0].shape == (6,)
+    agree_in_arrays(knl, [{}], _prefetch("a[i,k]", "k", default_tag=None))
+    with pytest.raises(OutsideFootprint, match="needs what is not in the footprint"):
+        pg.add_prefetch(knl, "a[i,2]", "k")

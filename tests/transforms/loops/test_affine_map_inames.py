@@ -12,6 +12,7 @@ from polygen.errors import (
     IllegalStep,
     InvalidArgument,
     MalformedExpression,
+    MapMixesInames,
     MapNotInjective,
     MapNotTotal,
     NameTaken,
@@ -99,3 +100,20 @@ def test_refused(given: Any, kind: type[pg.UserError], text: str) -> None:
 def test_tagged() -> None:
     with pytest.raises(TagConflict, match=r"tagged g\.0"):
         pg.affine_map_inames(pg.tag_inames(LINE, {"i": "g.0"}), "i", "r", "r = i + 1")
+
+
+@pytest.mark.parametrize("tag", [None, "l.0"])
+def test_other_inames_stay(tag: str | None) -> None:
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<n }", "out[i,j] = a[i,j] - i", loop_priority="j,i")
+    knl = knl if tag is None else pg.tag_inames(knl, {"j": tag})
+    step = mapped("i", "p", "p = i + 2*j")
+    assert set(step(knl).inames) == {"p", "j"}
+    if tag is None:
+        agree(knl, SIZES[:4], step)
+        numpy_agrees(knl, step, lambda a: {"out": a - np.arange(len(a))[:, None]}, 2)
+
+
+def test_other_inames_that_not_all_instructions_are_in() -> None:
+    knl = kernel("{ [i,j]: 0<=i<6 and 0<=j<5 }", "out[i,j] = a[i,j]\nb[i] = i")
+    with pytest.raises(MapMixesInames, match="mixes 'i' with 'j', and instruction 'insn_0'"):
+        pg.affine_map_inames(knl, "i", "p", "p = i + 2*j")

@@ -168,3 +168,35 @@ def test_of_an_iname_that_another_one_decides(order: str) -> None:
     step = joined(order, "r")
     assert [domain.inames for domain in step(knl).domains] == [("r",)]
     agree(knl, SIZES[:4], step)
+
+
+def fetched() -> Kernel:
+    """Return a product in tiles, the loops that fetch one tagged ``l.auto``."""
+    knl = pg.make_kernel("{ [i,j,k]: 0<=i,j,k<32 }", "c[i,j] = sum(k, a[i,k]*b[k,j])")
+    knl = pg.add_dtypes(knl, {"a, b": "float64"})
+    knl = pg.split_iname(knl, "i", 8, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.split_iname(knl, "j", 8, outer_tag="g.1", inner_tag="l.1")
+    knl = pg.split_iname(knl, "k", 8)
+    return pg.add_prefetch(
+        knl, "a", "i_inner, k_inner", fetch_outer_inames="i_outer, j_outer, k_outer"
+    )
+
+
+@pytest.mark.parametrize("tags", [None, {"aa": "l.0"}, {"aa_outer": "l.1", "aa_inner": "l.0"}])
+def test_joined_inames_that_may_be_on_any_axis(tags: dict[str, str] | None) -> None:
+    knl = pg.join_inames(fetched(), "a_dim_0, a_dim_1", "aa")
+    assert str(knl.tags["aa"]) == "l.auto"
+    if tags is not None and "aa" not in tags:
+        knl = pg.split_iname(knl, "aa", 8)
+        assert {str(knl.tags[i]) for i in tags} == {"l.auto"}
+    knl = knl if tags is None else pg.tag_inames(knl, tags)
+    left, right = np.random.default_rng(1).uniform(size=(2, 32, 32))
+    (out,) = knl.executor("opencl")(a=left, b=right)[1]
+    np.testing.assert_allclose(out, left @ right)
+
+
+def test_the_tag_of_what_is_joined_of_any_axis() -> None:
+    knl = pg.join_inames(fetched(), "a_dim_0, a_dim_1", "aa", tag="l.1")
+    assert str(knl.tags["aa"]) == "l.1"
+    with pytest.raises(TagConflict, match=r"cannot be mapped: it is tagged l\.0"):
+        pg.join_inames(fetched(), "i_inner, j_inner", "ij")
