@@ -28,6 +28,7 @@ def make_kernel(
 
     Temporaries of which nobody says where they live (``<> t[i] = ...``) are where they have to be.
     What does not depend on an iname that it is reduced over counts once for each of its values.
+    Stores convert (the option ``convert_stores``).
 
     Parameters:
         domains: the loop domains.
@@ -84,6 +85,7 @@ def _made(
     with counting(), identities():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
+    kernel = pg.set_options(kernel, convert_stores=True)
     if order == "F":
         kernel = _in_columns(kernel)
     for step, argument in steps:

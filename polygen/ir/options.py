@@ -58,6 +58,9 @@ class Options:
             one thread (C).
         force_scan: no code is generated for a reduction that is computed anew in each iteration of
             a loop around it: each has to be a scan.
+        convert_stores: what an instruction writes is converted to the type of its variable, as C
+            does it: floating-point numbers lose what is behind the point, truth values are what is
+            not 0.  Else, such a store is an error.
         deterministic: no code is generated for atomic updates whose result depends on which work
             item comes first: each run gives the same bits.
         sub_group_size: how many work items can read each other's registers: a power of two; 0 for
@@ -78,6 +81,7 @@ class Options:
     vectorize_sums: bool = False
     serial_below: int = 1 << 15
     force_scan: bool = False
+    convert_stores: bool = False
     clusters: bool = False
     fix_sizes: bool = False
     deterministic: bool = False

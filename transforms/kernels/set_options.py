@@ -56,6 +56,9 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             runs on one thread: starting others takes longer.  It is 32768; 0 for always several;
             ``force_scan``: no code is generated for a reduction that is no scan: that is computed
             anew in each iteration of the loops around it;
+            ``convert_stores``: what an instruction writes is converted to the type of its variable,
+            as C does it, where that is an error else: floating-point numbers lose what is behind
+            the point, what is not 0 is true;
             ``clusters``: CUDA, from compute capability 9.0 on: work items along ``l.2`` are in
             blocks of their own, at most 8, which are a cluster: a group then has up to 8192;
             ``deterministic``: no code is generated for atomic updates whose result depends on which
