@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import polygen as pg
@@ -13,6 +14,7 @@ from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
+from polygen.ir.verify_extents import settled_later
 from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
@@ -82,10 +84,10 @@ def _made(
             where=caller_location(),
             remedy=NOT_HERE.get(f"make_kernel.{unknown[0]}", "see docs/porting.md"),
         )
-    with counting(), identities():
+    with counting(), identities(), settled_later():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
-    kernel = pg.set_options(kernel, convert_stores=True)
+    kernel = kernel.copy(options=replace(kernel.options, convert_stores=True))
     if order == "F":
         kernel = _in_columns(kernel)
     for step, argument in steps:

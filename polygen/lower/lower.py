@@ -34,6 +34,7 @@ from polygen.ir.layout import USUAL_VECTOR_BYTES, VECTOR_BYTES, storage_count, v
 from polygen.ir.remembered import answer_of
 from polygen.ir.sizes import products
 from polygen.ir.tags import AutoLocalTag, LocalTag
+from polygen.ir.verify_extents import check_room
 from polygen.ir.verify import excerpt
 from polygen.lower.across_launches import placed, with_values_kept
 from polygen.lower.asynchronous import (
@@ -117,6 +118,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_plain_dependencies(kernel)  # of instructions, not of instances
     auto = declared_auto(kernel)
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
+    check_room(kernel)
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
     kernel = with_explicit_types(kernel, index_dtype)  # where inames decide them
