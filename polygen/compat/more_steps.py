@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import polygen as pg
 from polygen.compat._table import entry
+from polygen.compat.scans import as_scans
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
@@ -146,16 +147,20 @@ def realize_reduction(
 ) -> _T:
     """Write reductions as instructions; see `polygen.realize_reduction`.
 
+    Parameters:
+        t_unit: the kernel or program.
+        insn_id_filter: the instructions; all if not given.
+        unknown_types_ok, automagic_scans_ok: nothing depends on these.
+        force_scan: the reductions have to be scans, and stay as they are: code generation carries
+            them through the loops around them.
+        force_outer_iname_for_scan: the iname of the loop through which they are carried.
+
     Raises:
-        InvalidArgument: if scans are asked for: code generation finds them.
+        NotAScan: if scans are asked for, and one is none.
     """
     if force_scan or force_outer_iname_for_scan is not None:
-        _refuse(
-            "realize_reduction",
-            "force_scan=",
-            "scans are found when code is generated",
-            "set_options(knl, force_scan=True) refuses reductions that are none",
-        )
+        new = as_scans(entry(t_unit), insn_id_filter, force_outer_iname_for_scan)
+        return new if isinstance(t_unit, pg.Kernel) else t_unit.with_kernel(new)
     return pg.realize_reduction(t_unit, insn_id_filter)
 
 

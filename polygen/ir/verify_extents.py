@@ -99,7 +99,7 @@ def _check_integer(kernel: Kernel, name: str, node: Expression, *, asked: bool =
 
 @contextmanager
 def settled_later() -> Generator[None]:
-    """Let extents of temporaries be open in kernels that are made: Loo.py's users fix them later."""
+    """Let extents of temporaries be open in kernels that are made: Loo.py's users fix them."""
     token = _LATER.set(True)
     try:
         yield
