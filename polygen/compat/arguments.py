@@ -8,8 +8,6 @@ from typing import Any
 import polygen as pg
 from polygen.compat._ours import Ours, making
 from polygen.compat._table import HERE, warn_otherwise
-from polygen.errors import InvalidArgument
-from polygen.source import caller_location
 
 
 @dataclass(frozen=True)
@@ -140,13 +138,14 @@ def TemporaryVariable(  # noqa: N802
         dtype: the type of its elements; found out if it is None or `auto`.
         shape: its extents; guessed from the accesses if it is `auto`.
         address_space: where it lives; found out if it is None or `auto`.
-        others: further arguments of `polygen.TemporaryVariable`, and ``scope``, an old name of
-            ``address_space``.
+        others: further arguments of `polygen.TemporaryVariable`, such as ``base_storage``, for
+            `allocate_temporaries_for_base_storage`; and ``scope``, an old name of
+            ``address_space``.  Nothing depends on ``_base_storage_access_may_be_aliasing``.
 
     Raises:
-        InvalidArgument: if there is no such argument, such as ``base_storage``: see
-            `polygen.alias_temporaries`.
+        InvalidArgument: if there is no such argument.
     """
+    others.pop("_base_storage_access_may_be_aliasing", None)
     space = others.pop("scope", address_space)
     space = pg.AddressSpace.AUTO if space is None or space is pg.auto else space
     given: dict[str, Any] = {**_others(others), "address_space": space}
@@ -163,12 +162,4 @@ def _known(value: Any) -> Any:
 
 def _others(given: dict[str, Any]) -> dict[str, Any]:
     """Return arguments without those that polygen does without."""
-    if given.get("base_storage") is not None:
-        raise InvalidArgument(
-            "a temporary cannot say here that it shares its storage with others (base_storage)",
-            where=caller_location(),
-            remedy="use alias_temporaries, which proves that this may be",
-        )
-    return {
-        n: v for n, v in given.items() if n not in HERE["GlobalArg"].ignored and n != "base_storage"
-    }
+    return {n: v for n, v in given.items() if n not in HERE["GlobalArg"].ignored}

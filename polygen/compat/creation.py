@@ -16,6 +16,7 @@ from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
+from polygen.ir.verify_extents import settled_later
 from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
@@ -33,6 +34,7 @@ def make_kernel(
     What does not depend on an iname that it is reduced over counts once for each of its values.
     Where data decides whether a step is legal, it is taken on your word: the option
     ``trust_data``.
+    Stores convert (the option ``convert_stores``).
 
     Parameters:
         domains: the loop domains.
@@ -107,10 +109,11 @@ def _made(
     displaced = [d for d in data if isinstance(d, DisplacedArray)]
     data = with_own_shapes([d.plain() if d in displaced else d for d in data], instructions)
     domains = without_surplus(domains)
-    with counting(), identities():
+    with counting(), identities(), settled_later():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
-    kernel = kernel.copy(options=replace(kernel.options, trust_data=True))
+    habits = replace(kernel.options, convert_stores=True, trust_data=True)
+    kernel = kernel.copy(options=habits)
     for array in displaced:
         kernel = with_displaced(kernel, array)
     if order == "F":

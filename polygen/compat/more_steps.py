@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import polygen as pg
 from polygen.compat._table import entry
+from polygen.compat.scans import as_scans
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
@@ -163,17 +164,82 @@ def realize_reduction(
 ) -> _T:
     """Write reductions as instructions; see `polygen.realize_reduction`.
 
+    Parameters:
+        t_unit: the kernel or program.
+        insn_id_filter: the instructions; all if not given.
+        unknown_types_ok, automagic_scans_ok: nothing depends on these.
+        force_scan: the reductions have to be scans, and stay as they are: code generation carries
+            them through the loops around them.
+        force_outer_iname_for_scan: the iname of the loop through which they are carried.
+
     Raises:
-        InvalidArgument: if scans are asked for: code generation finds them.
+        NotAScan: if scans are asked for, and one is none.
     """
     if force_scan or force_outer_iname_for_scan is not None:
-        _refuse(
-            "realize_reduction",
-            "force_scan=",
-            "scans are found when code is generated",
-            "set_options(knl, force_scan=True) refuses reductions that are none",
-        )
+        new = as_scans(entry(t_unit), insn_id_filter, force_outer_iname_for_scan)
+        return new if isinstance(t_unit, pg.Kernel) else t_unit.with_kernel(new)
     return pg.realize_reduction(t_unit, insn_id_filter)
+
+
+@public
+def allocate_temporaries_for_base_storage(
+    kernel: _T,
+    only_address_space: Any = None,
+    aliased: bool = True,
+    max_nbytes: int | None = None,  # noqa: ARG001  (what shares storage takes no more than one did)
+) -> _T:
+    """Let temporaries of one ``base_storage`` share it; see `polygen.alias_temporaries`.
+
+    Those share it that have one type, address space and number of axes.  One variable takes their
+    place, which has the name of the storage if that is free.
+
+    Parameters:
+        kernel: the kernel or program.
+        only_address_space: of which temporaries; of all if it is None.
+        aliased: whether they share it; if not, each has its own, as before.
+        max_nbytes: nothing depends on it here.
+
+    Raises:
+        IllegalStep, CannotProve: if what one keeps is still needed when another is written.
+        IllFormedKernel: if nothing orders their uses.
+    """
+    if not aliased:
+        return kernel
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    users = [i.read_names.union(i.written_names) for i in entry(kernel).expanded.instructions]
+    for one in entry(kernel).temporaries:
+        if one.base_storage is not None and any(one.name in names for names in users):
+            alike = (one.base_storage, one.address_space, one.dtype, len(one.shape))
+            if only_address_space is None or pg.AddressSpace(only_address_space) is alike[1]:
+                groups.setdefault(alike, []).append(one.name)
+    for (base, *_), names in groups.items():
+        if len(names) > 1:
+            in_order = sorted(names, key=lambda n: next(p for p, u in enumerate(users) if n in u))
+            name = entry(kernel).new_name(base)
+            kernel = pg.alias_temporaries(
+                kernel, in_order, name, synchronize_for_exclusive_use=False
+            )
+    return kernel
+
+
+@public
+def split_array_axis(
+    kernel: _T, array_names: str | Sequence[str], axis_nr: int, count: int, order: str = "C"
+) -> _T:
+    """Make two axes of one, of several arrays at once; see `polygen.split_array_dim`.
+
+    Inames are not split: subscripts become ``i // count, i % count``.
+
+    Parameters:
+        kernel: the kernel or program.
+        array_names: the arrays: ``"a, b"``, or a sequence.
+        axis_nr: which axis of each.
+        count: how many elements a block has.
+        order: ``"F"`` puts the element within a block first.
+    """
+    names = array_names.split(",") if isinstance(array_names, str) else array_names
+    axes = [(name.strip(), axis_nr, order) for name in names]
+    return pg.split_array_dim(kernel, axes, count, auto_split_inames=False)
 
 
 @public

@@ -204,6 +204,8 @@ class TemporaryVariable(_ByValue):
         shuffled: whether a local array, each element of which one work item writes, may be in
             these work items' registers, where others of their sub-group read it: on a target that
             has such reads, if all other accesses are such; else it is in local memory.
+        base_storage: a name that temporaries have in common which may share storage, once a step
+            proves that they can (`polygen.alias_temporaries`); until then, each has its own.
         location: where the user declared it, if that is known; not part of its value.
 
     Where one is declared for `polygen.make_kernel`, type and shape are those of the initializer:
@@ -223,6 +225,7 @@ class TemporaryVariable(_ByValue):
     initializer: np.ndarray[Any, Any] | None = None
     read_only: bool = False
     shuffled: bool = False
+    base_storage: str | None = None
     location: SourceLocation | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     def as_argument(self) -> GlobalArg:
@@ -250,6 +253,7 @@ class TemporaryVariable(_ByValue):
             initializer: np.ndarray[Any, Any] | np.generic | None = None,
             read_only: bool = False,
             shuffled: bool = False,
+            base_storage: str | None = None,
             *,
             location: SourceLocation | None = None,
         ) -> None: ...

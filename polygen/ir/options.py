@@ -60,6 +60,9 @@ class Options:
             a loop around it: each has to be a scan.
         trust_data: a step that cannot be proved because data decides is taken all the same, on the
             user's word, with a warning, and noted in the kernel as one with ``unsafe=True``.
+        convert_stores: what an instruction writes is converted to the type of its variable, as C
+            does it: floating-point numbers lose what is behind the point, truth values are what is
+            not 0.  Else, such a store is an error.
         deterministic: no code is generated for atomic updates whose result depends on which work
             item comes first: each run gives the same bits.
         sub_group_size: how many work items can read each other's registers: a power of two; 0 for
@@ -81,6 +84,7 @@ class Options:
     serial_below: int = 1 << 15
     force_scan: bool = False
     trust_data: bool = False
+    convert_stores: bool = False
     clusters: bool = False
     fix_sizes: bool = False
     deterministic: bool = False

@@ -96,6 +96,8 @@ def show_temporary(temporary: TemporaryVariable) -> str:
         line += f", aspace: {temporary.address_space.value}"
     if temporary.shuffled:
         line += ", shuffled"
+    if temporary.base_storage is not None:
+        line += f", base_storage: {temporary.base_storage}"
     if temporary.initializer is not None:
         line += f", read_only, initializer: {show_elements(temporary.initializer)}"
     return line

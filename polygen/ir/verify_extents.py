@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from operator import is_
 
 from polygen.errors import MalformedKernel, UnknownName, did_you_mean
@@ -45,8 +48,6 @@ def _check_extents_of(kernel: Kernel, array: Array) -> None:
                     where=array.location or kernel.location,
                     remedy=did_you_mean(name, kernel.parameters),
                 )
-    if isinstance(array, TemporaryVariable):
-        _check_constant(kernel, array)
 
 
 def check_derived_sizes(kernel: Kernel) -> None:
@@ -96,11 +97,45 @@ def _check_integer(kernel: Kernel, name: str, node: Expression, *, asked: bool =
         _check_integer(kernel, name, part, asked=is_condition)
 
 
-def _check_constant(kernel: Kernel, temporary: TemporaryVariable) -> None:
-    """Check that the runtime allocates a temporary whose size a call decides."""
+@contextmanager
+def settled_later() -> Generator[None]:
+    """Let extents of temporaries be open in kernels that are made: Loo.py's users fix them."""
+    token = _LATER.set(True)
+    try:
+        yield
+    finally:
+        _LATER.reset(token)
+
+
+def may_be_settled_later() -> bool:
+    """Tell whether extents may be open in a kernel that is made."""
+    return _LATER.get()
+
+
+_LATER: ContextVar[bool] = ContextVar("_LATER", default=False)
+
+
+def check_room(kernel: Kernel, before: Kernel | None = None) -> None:
+    """Check that the runtime allocates each temporary whose size a call decides.
+
+    Parameters:
+        kernel: the kernel.
+        before: the kernel that a step made it of: a temporary that was there may be settled by
+            later steps.
+
+    Raises:
+        MalformedKernel: if one is private or local.
+    """
+    known = () if before is None else before.variables
+    for temporary in kernel.temporaries:
+        if temporary.name not in known:
+            _check_room_of(kernel, temporary)
+
+
+def _check_room_of(kernel: Kernel, temporary: TemporaryVariable) -> None:
     space = temporary.address_space
     names = NO_NAMES.union(*map(walk.free_variables, temporary.shape))
-    if not names or space is AddressSpace.GLOBAL:
+    if not names or space in (AddressSpace.GLOBAL, AddressSpace.AUTO):
         return
     values = ", ".join(f"{name}=..." for name in sorted(names))
     raise MalformedKernel(

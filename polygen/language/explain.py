@@ -92,7 +92,6 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
     (r"", r"\*\*=", "write a[i] = a[i]**2"),
     (r"", r"\+\+|--", "write a[i] += 1, or -="),
     (r"code\([^()]*\)\s*", r"[A-Za-z_]", "put the text in quotes"),
-    (r"\b\d+", r"[fF]\b", "write 1.0f: such a number has a decimal point"),
     (r"\b0", r"[bBoO]\d", "write such a number as 0x1f, or in digits from 0 to 9"),
     (r"\b\d+", r"_\d", "write numbers without '_'"),
     (r"<", r">", "write '!='"),

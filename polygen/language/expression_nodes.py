@@ -94,6 +94,12 @@ class ExpressionNodes(OptionNodes):
     def single(self, children: _Children) -> Expression:
         return ex.converted("float32", _finite(children[0], children[0][:-1]))
 
+    def double(self, children: _Children) -> Expression:
+        return ex.converted("float64", _finite(children[0], children[0][:-1]))
+
+    def single_imaginary(self, children: _Children) -> Expression:
+        return ex.converted("complex64", complex(0, _finite(children[0], children[0][:-2])))
+
     def imaginary(self, children: _Children) -> Expression:
         return complex(0, _finite(children[0], children[0][:-1]))
 

@@ -29,6 +29,7 @@ from polygen.ir.options import TARGET_NAMES, Options, unknown_target
 from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import Rules
 from polygen.ir.verify import verify
+from polygen.ir.verify_extents import check_room, may_be_settled_later
 from polygen.language.arguments import check_rule_names, find_uses, make_variables
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import with_ends
@@ -205,6 +206,8 @@ class _Parts:
         kernel = with_priorities(with_initial_values(kernel), options.priorities)
         kernel = with_functions(without_left(kernel, statements), options.functions)
         verify(kernel)
+        if not may_be_settled_later():
+            check_room(kernel)
         check_reduced(kernel)
         return kernel
 

@@ -122,6 +122,9 @@ class KernelNodes(Nodes):
     def shuffled(self, _children: _Children) -> dict[str, Any]:
         return {"shuffled": True}
 
+    def base_storage(self, children: _Children) -> dict[str, Any]:
+        return {"base_storage": children[0].value}
+
     def type(self, children: _Children) -> DType | None:
         return element_type(children[0]) if children else None
 

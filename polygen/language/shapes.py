@@ -16,6 +16,7 @@ from polygen.ir.library_call import LibraryCall
 from polygen.ir.show_expression import show_expression
 from polygen.ir.sizes import open_ends
 from polygen.ir.verify import check_mentioned, excerpt
+from polygen.ir.verify_extents import may_be_settled_later
 from polygen.language.arguments import in_order
 from polygen.language.kernel_data import Declared
 from polygen.language.layouts import with_order
@@ -127,7 +128,8 @@ def _of_temporary(
     kernel: Kernel, temporary: TemporaryVariable, shape: tuple[Expression, ...]
 ) -> tuple[Expression, ...]:
     constant = all(isinstance(extent, int) for extent in shape)
-    if constant or temporary.address_space is AddressSpace.GLOBAL:
+    has_room = temporary.address_space in (AddressSpace.GLOBAL, AddressSpace.AUTO)
+    if constant or has_room or may_be_settled_later():
         return shape
     name, extents = temporary.name, ", ".join(show_expression(extent) for extent in shape)
     raise ShapeNotFound(

@@ -99,7 +99,7 @@ def scan_of_group(
         if isinstance(find_scan(kernel, around, loops, reduction, when), Scan):
             return None  # each work item has one of its own
         for iname in local:
-            scan = find_scan(kernel, around, (*loops, iname), reduction, when)
+            scan = find_scan(kernel, around, (*loops, iname), reduction, when, insn)
             if isinstance(scan, Scan) and (
                 when in conditions or _is_there(kernel, insn, reduction, scan)
             ):

@@ -35,6 +35,7 @@ from polygen.ir.remembered import answer_of
 from polygen.ir.sizes import products
 from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.ir.verify import excerpt
+from polygen.ir.verify_extents import check_room
 from polygen.lower.across_launches import placed, with_values_kept
 from polygen.lower.asynchronous import (
     check_asynchronous,
@@ -46,6 +47,7 @@ from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.calls import Functions, with_functions
+from polygen.lower.carried_scans import with_carried_scans
 from polygen.lower.dead_accumulators import without_unread
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.early_ends import runs_on_host
@@ -117,13 +119,15 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_plain_dependencies(kernel)  # of instructions, not of instances
     auto = declared_auto(kernel)
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
+    check_room(kernel)
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
     kernel = with_explicit_types(kernel, index_dtype)  # where inames decide them
     kernel = with_size_arguments(kernel, index_dtype)  # for products of sizes
-    kernel, carried = with_shared_scans(kernel)  # stages in local memory
+    kernel, carried = with_carried_scans(kernel)  # what an iteration passes on to the next
+    kernel, shared = with_shared_scans(kernel)  # stages in local memory
     kernel = with_shared_reductions(kernel)  # trees in local memory
-    kernel = with_values_kept(kernel, auto | carried).kernel  # for later launches
+    kernel = with_values_kept(kernel, auto | carried | shared).kernel  # for later launches
     return with_vectors(kernel)  # of lanes
 
 

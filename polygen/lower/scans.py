@@ -15,6 +15,7 @@ from functools import reduce
 
 import islpy as isl
 
+from polygen.analysis.access.accesses import touched
 from polygen.analysis.access.domains import domain_of
 from polygen.analysis.dataflow.read_sources import overlapping
 from polygen.analysis.integers.affine_forms import LinearForm
@@ -22,11 +23,13 @@ from polygen.analysis.integers.constraint_forms import constraint_forms
 from polygen.analysis.integers.isl_affine import set_condition
 from polygen.analysis.integers.second_instance import OTHER
 from polygen.analysis.order.loop_tree import loops_outside
-from polygen.analysis.pairs.instance_pairs import equal, greater, less, renamed
+from polygen.analysis.pairs.instance_pairs import conflict, equal, greater, less, renamed
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 
 
@@ -51,6 +54,7 @@ def find_scan(
     loops: tuple[str, ...],
     reduction: ex.Reduction,
     conditions: tuple[Expression, ...],
+    insn: Instruction | None = None,
 ) -> Scan | str:
     """Return how to carry a reduction through the innermost loops around it, or why not.
 
@@ -60,13 +64,14 @@ def find_scan(
         loops: those of them to carry it through, outermost first: the last ones of them.
         reduction: the reduction.
         conditions: those under which it is computed.
+        insn: what it stands in, if it may take values that are written in these loops.
     """
-    why_not = _shape(kernel, reduction)
+    why_not = shape(kernel, reduction)
     if why_not is not None:
         return why_not
     for first in reversed(range(len(loops))):
         sweep = loops[first:]
-        why_not = _depends(kernel, sweep[0], sweep, reduction, conditions)
+        why_not = depends(kernel, sweep, reduction, conditions, insn)
         if why_not is not None:
             return why_not
         found = _carried(kernel, around, sweep, reduction.inames[0])
@@ -77,7 +82,7 @@ def find_scan(
 
 _NOT_ONE_MORE = (
     "it is not so that each iteration of the innermost loops around it takes what the one before "
-    "took, and at most one element more"
+    "took, and then more"
 )
 
 
@@ -92,7 +97,7 @@ def swept_if_inside(
 
     Parameters are those of `find_scan`.
     """
-    names = _names_of_bounds(kernel, reduction)
+    names = names_of_bounds(kernel, reduction)
     inner = [iname for iname in loops if iname in names]
     outer = [iname for iname in loops if iname not in names]
     order = (*outer, *inner)
@@ -108,15 +113,16 @@ def swept_if_inside(
 
 def depends_on_loop(kernel: Kernel, around: frozenset[str], reduction: ex.Reduction) -> bool:
     """Tell whether how far a reduction runs depends on what is around it."""
-    return not _names_of_bounds(kernel, reduction).isdisjoint(around)
+    return not names_of_bounds(kernel, reduction).isdisjoint(around)
 
 
-def _names_of_bounds(kernel: Kernel, reduction: ex.Reduction) -> frozenset[str]:
+def names_of_bounds(kernel: Kernel, reduction: ex.Reduction) -> frozenset[str]:
+    """Return the names that say how far a reduction runs."""
     homes = [kernel.home_domains[i] for i in reduction.inames]
     return frozenset(n for home in homes for n in (*home.inames, *home.parameters))
 
 
-def _shape(kernel: Kernel, reduction: ex.Reduction) -> str | None:
+def shape(kernel: Kernel, reduction: ex.Reduction) -> str | None:
     """Return why no reduction of this form is a scan, or None."""
     if len(reduction.inames) > 1:
         return "it runs over several inames"
@@ -128,28 +134,103 @@ def _shape(kernel: Kernel, reduction: ex.Reduction) -> str | None:
     return None
 
 
-def _depends(
+def depends(
     kernel: Kernel,
-    iname: str,
     sweep: tuple[str, ...],
     reduction: ex.Reduction,
     conditions: tuple[Expression, ...],
+    insn: Instruction | None = None,
 ) -> str | None:
-    """Return why what is reduced is not the same in all iterations of a loop, or None."""
-    names = walk.free_variables(reduction.operand)
-    if iname in names:
+    """Return why what is reduced is not the same in all iterations of some loops, or None.
+
+    Parameters:
+        kernel: the kernel.
+        sweep: the loops, outermost first; of the inner ones that is known.
+        reduction: the reduction.
+        conditions: those under which it is computed.
+        insn: what it stands in, if it may take values that are written in these loops.
+    """
+    iname = sweep[0]
+    operand = walk.free_variables(reduction.operand)
+    if iname in operand:
         return f"what it reduces depends on '{iname}'"
-    names = names.union(*map(walk.free_variables, conditions))
-    if iname in names:
+    others = NO_NAMES.union(*map(walk.free_variables, conditions))
+    if iname in others:
         return f"it is computed under a condition that depends on '{iname}'"
     bounds = domain_of(kernel, frozenset((*sweep, *reduction.inames)))
+    others = others.union(flat_names(bounds))
     written = _written_within(kernel, iname)
-    for name in sorted(names.union(flat_names(bounds))):
-        if name in written:
+    for name in sorted(operand | others):
+        if name not in written:
+            continue
+        taken = insn if name not in others else None
+        if taken is None or not is_settled(kernel, taken, sweep, reduction.inames[0], name):
             return (
                 f"it depends on '{name}', which '{written[name]}' writes in the loop of '{iname}'"
             )
     return None
+
+
+def is_settled(
+    kernel: Kernel, insn: Instruction, sweep: tuple[str, ...], iname: str, name: str
+) -> bool:
+    """Tell whether elements that loops write are not written any more once they are taken.
+
+    Parameters:
+        kernel: the kernel.
+        insn: what takes them, in a reduction.
+        sweep: the loops, outermost first.
+        iname: the reduction's.
+        name: the array.
+    """
+    new = new_elements(kernel, insn.within_inames, sweep, iname)
+    if new is None:
+        return False
+    reads = [a for a in touched(kernel, insn.id)[name] if not a.is_write and iname in a.inames]
+    before = _all_before(kernel, insn)
+    if not reads:
+        return False
+    for writer in kernel.instructions:
+        if writer.within_inames.isdisjoint(sweep):
+            continue
+        own = touched(kernel, writer.id)
+        found = [a for n in overlapping(kernel, name) for a in own.get(n, ()) if a.is_write]
+        if not found:
+            continue
+        later = _later(insn, writer, sweep)
+        if writer.id not in before or later is None:
+            return False
+        for read in reads:
+            for write in found:
+                pairs = conflict(kernel, read, write).pairs
+                if not pairs.intersect(new).intersect(later).is_empty():
+                    return False
+    return True
+
+
+def _all_before(kernel: Kernel, insn: Instruction) -> set[str]:
+    """Return the ids of all that an instruction comes after where they share iterations."""
+    found: set[str] = set()
+    pending = list(insn.depends_on)
+    while pending:
+        one = pending.pop()
+        if one not in found:
+            found.add(one)
+            pending += kernel.instruction(one).depends_on
+    return found
+
+
+def _later(insn: Instruction, writer: Instruction, sweep: tuple[str, ...]) -> isl.Set | None:
+    """Return the pairs in which the writer is in a later iteration than what reads."""
+    shared = [iname for iname in sweep if iname in writer.within_inames]
+    if tuple(shared) != sweep[: len(shared)]:
+        return None
+    outer = (insn.within_inames & writer.within_inames).difference(sweep)
+    pieces = [
+        reduce(isl.Set.intersect, map(equal, (*outer, *shared[:depth])), less(iname))
+        for depth, iname in enumerate(shared)
+    ]
+    return reduce(isl.Set.union, pieces)
 
 
 def _written_within(kernel: Kernel, iname: str) -> dict[str, str]:
@@ -162,10 +243,13 @@ def _written_within(kernel: Kernel, iname: str) -> dict[str, str]:
     return found
 
 
-def _carried(
+def new_elements(
     kernel: Kernel, around: frozenset[str], sweep: tuple[str, ...], iname: str
-) -> Scan | None:
-    """Return how an iname grows by one value in each iteration of some loops, if it does."""
+) -> isl.Set | None:
+    """Return what each iteration of some loops takes and none before it took.
+
+    None, if an iteration does not take all that earlier ones took, or takes it in another order.
+    """
     known = kernel.assumptions.flat
     taken = domain_of(kernel, around | {iname}).intersect(known)
     instances = domain_of(kernel, around).intersect(known)
@@ -174,12 +258,28 @@ def _carried(
     if not before.intersect(instances).is_subset(taken):
         return None
     new = taken.subtract(before).coalesce()
-    value = _determined(new, iname)
-    if value is None:
-        return None
     both = new.intersect(renamed(new, (*sweep, iname))).intersect(earlier)
     if not both.intersect(less(iname)).is_empty():
         return None  # another order than that of the reduction
+    return new
+
+
+def _carried(
+    kernel: Kernel, around: frozenset[str], sweep: tuple[str, ...], iname: str
+) -> Scan | None:
+    """Return how an iname grows by one value in each iteration of some loops, if it does."""
+    new = new_elements(kernel, around, sweep, iname)
+    return None if new is None else one_by_one(kernel, around, sweep, iname, new)
+
+
+def one_by_one(
+    kernel: Kernel, around: frozenset[str], sweep: tuple[str, ...], iname: str, new: isl.Set
+) -> Scan | None:
+    """Return how what is new grows by one value in each iteration, if it does."""
+    value = _determined(new, iname)
+    if value is None:
+        return None
+    instances = domain_of(kernel, around).intersect(kernel.assumptions.flat)
     where = project_out(new, [iname]).gist(instances).coalesce()
     if where.plain_is_universe():
         return Scan(sweep, value, ())

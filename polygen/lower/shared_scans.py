@@ -101,7 +101,7 @@ class _Stages:
             results, after = self._with_carry(here)
         else:
             results, after = self.elements(here, self._local.own_place), None
-        use = self._insn.map_expressions(lambda e: _replaced(e, self._reduction, results))
+        use = self._insn.map_expressions(lambda e: with_results(e, self._reduction, results))
         use = use.copy(depends_on=self._insn.depends_on | {self._made[-1].id})
         made = self._made if after is None else [*self._made, after]
         new = self._new([*self._made, use, *(() if after is None else (after,))])
@@ -320,11 +320,11 @@ class _Stages:
         check_stages(checked, staged)
 
 
-def _replaced(node: Expression, reduction: ex.Reduction, results: Parts) -> Expression:
+def with_results(node: Expression, reduction: ex.Reduction, results: Parts) -> Expression:
     """Return an expression with results in place of a reduction."""
     if isinstance(node, ex.Component) and node.aggregate == reduction:
         return results[node.position]
     if node == reduction:
         return results[0]
-    parts = [_replaced(part, reduction, results) for part in walk.parts(node)]
+    parts = [with_results(part, reduction, results) for part in walk.parts(node)]
     return walk.rebuild(node, tuple(parts))

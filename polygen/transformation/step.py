@@ -26,6 +26,7 @@ from polygen.ir.kernel import Kernel, Step
 from polygen.ir.moved_inames import moved_inames
 from polygen.ir.public import in_users_names, public
 from polygen.ir.verify import verify
+from polygen.ir.verify_extents import check_room
 from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged, prove
 from polygen.source import warn
@@ -122,6 +123,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             if kernel.separations:
                 result = with_separations(kernel, result)
             verify(result.kernel, kernel)
+            check_room(result.kernel, kernel)
             start = kernel if result.restated is None else result.restated
             if unsafe:
                 arguments["unsafe"] = True

@@ -85,11 +85,9 @@ def test_options_of_kernels() -> None:
 REFUSED: list[tuple[Any, str]] = [
     (lambda: twice(default_order="G"), "default_order='G' is none"),
     (lambda: lp.assignment_to_subst(twice(), "out", ["i"]), "extra_arguments=: rules find these"),
-    (lambda: lp.realize_reduction(twice(), force_scan=True), "scans are found when code is gen"),
     (lambda: lp.find_one_rule_matching(twice(), "f*"), "'f.': there is none"),
     (lambda: twice(iname_slab_increments={}), "make_kernel has no option 'iname_slab_increments'"),
     (lambda: twice(target=3), "3 is no target"),
-    (lambda: lp.TemporaryVariable("t", base_storage="b"), r"base_storage"),
     (lambda: lp.GlobalArg("a", np.float32, 3, frobnicated=1), "frobnicated"),
     (lambda: lp.fix_parameters(twice(), within="id:insn", n=3), "fixed everywhere, or nowhere"),
     (lambda: lp.set_options(twice(), 3), "3, which is no name of options"),

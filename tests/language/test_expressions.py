@@ -146,7 +146,6 @@ def test_list_of_expressions() -> None:
         ("a)", "found ')' where the end", 1, ""),
         ("a b", "found 'b' where an operator", 2, ""),
         ("2a", "found 'a'", 1, "write '*'"),
-        ("1f*a", "found 'f'", 1, "1.0f"),
         ("2fa", "found 'fa'", 1, "write '*'"),
         ("a;", "found ';'", 1, "leave it out"),
         ("a; b", "found ';'", 1, "one instruction a line"),

@@ -59,6 +59,9 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``trust_data``: a step that cannot be proved because data decides is taken all the same,
             on your word: it warns (`TakenOnTrust`), and ``knl.claims`` has it, as with
             ``unsafe=True``;
+            ``convert_stores``: what an instruction writes is converted to the type of its variable,
+            as C does it, where that is an error else: floating-point numbers lose what is behind
+            the point, what is not 0 is true;
             ``clusters``: CUDA, from compute capability 9.0 on: work items along ``l.2`` are in
             blocks of their own, at most 8, which are a cluster: a group then has up to 8192;
             ``deterministic``: no code is generated for atomic updates whose result depends on which

@@ -51,11 +51,15 @@ class Choice:
 def choice(kernel: Kernel, name: str) -> Choice:
     """Return the narrowest address space in which each read of a temporary finds its value.
 
+    One whose size a call decides is global: the runtime allocates it.
+
     Raises:
         NoLoopNest, DependencyCycle: if no execution is permitted.
     """
     if kernel.expanded is not kernel:
         return choice(kernel.expanded, name)
+    if not all(isinstance(extent, int) for extent in kernel.array(name).shape or ()):
+        return Choice(AddressSpace.GLOBAL, None)
     if not _axes(kernel):
         return Choice(AddressSpace.PRIVATE, None)  # there is one work item
     pair: tuple[str, str] | None = None

@@ -13,6 +13,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from polygen.analysis.typing.converted_stores import with_converted_stores
 from polygen.analysis.typing.expression_types import type_of
 from polygen.analysis.typing.index_arithmetic import is_arithmetic, written_out
 from polygen.analysis.typing.inference import kinds
@@ -49,6 +50,7 @@ def with_explicit_types(kernel: Kernel, index_dtype: DType) -> Kernel:
         kernel: all types are known.
         index_dtype: the type of indices.
     """
+    kernel = with_converted_stores(kernel)
     types = {v.dtype for v in kernel.variables.values() if v.dtype is not None}
     types |= _converted_to(kernel)
     widest = INT64 if LongCounter in kinds(kernel).values() else index_dtype

@@ -54,16 +54,18 @@ def check_types(
                 value = values.get((insn.id, position))
                 if value is None:
                     value = type_of(node, known)
-                _check_assignee(insn, assignee, known, value)
+                _check_assignee(kernel, insn, assignee, known, value)
 
 
 def _check_assignee(
-    insn: Assigning, assignee: Expression, known: Mapping[str, Kind], value: Kind
+    kernel: Kernel, insn: Assigning, assignee: Expression, known: Mapping[str, Kind], value: Kind
 ) -> None:
     type_of(assignee, known)
     name = ex.name_of(assignee)
     target = known[name]
-    if not can_assign(value, default_dtype(target)):
+    is_plain = insn.atomicity is None or insn.atomicity.init
+    converts = kernel.options.convert_stores and is_plain and letter(value) != "c"
+    if not (converts or can_assign(value, default_dtype(target))):
         raise TypeMismatch(
             f"instruction '{insn.id}' writes a value of type '{kind_name(value)}' to "
             f"'{name}', whose type is '{kind_name(target)}'",

@@ -11,7 +11,7 @@ import islpy as isl
 
 from polygen.analysis.access.accesses import loop_domain
 from polygen.analysis.integers.integer_parameters import integer_parameters
-from polygen.analysis.integers.isl_affine import condition_set
+from polygen.analysis.integers.isl_affine import condition_set, set_condition
 from polygen.errors import NotCountable
 from polygen.inspection.counts.trips import said_of_trips
 from polygen.ir import expression as ex
@@ -23,6 +23,7 @@ from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
+from polygen.lower.carried_scans import carried_scan
 from polygen.lower.group_scans import scan_of
 from polygen.lower.scans import Scan
 
@@ -160,6 +161,9 @@ class _Instruction(Generic[_T]):
         scan = self._scan(node, inames, early)
         if scan is None:
             inside, operand = inames | {*node.inames}, node.operand
+            carried = carried_scan(self._kernel, self._insn, node, early)
+            if carried is not None and inames == self._insn.within_inames:
+                early = (*early, set_condition(carried.new))
         else:
             inside, early = inames, (*early, *scan.conditions)
             operand = walk.substitute(node.operand, {node.inames[0]: scan.value})

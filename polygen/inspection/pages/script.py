@@ -228,4 +228,6 @@ def _variable(variable: Argument | TemporaryVariable) -> str:
     parts += _layout(variable)
     if variable.shuffled:
         parts.append("shuffled=True")
+    if variable.base_storage is not None:
+        parts.append(f"base_storage={variable.base_storage!r}")
     return f"pg.TemporaryVariable({', '.join(parts)})"

@@ -173,7 +173,8 @@ def _ended(d: Draw) -> None:
 
 def _numbers(d: Draw) -> None:
     b, i = d.b, d.i
-    b.assign((d.y[i], d.z[i]), (2.5, np.float32(1.5) * i - 1 + 0x10), atomic=None)
+    typed = np.float32(1.5) * i - 1 + 0x10 + np.float64(2) + np.complex64(3j)
+    b.assign((d.y[i], d.z[i]), (2.5, typed), atomic=None)
     x, place = d.x, d["count", "n"]
     b.assign(x[i], x[i] + place[i], atomic=pg.Atomicity(), after="*")
     b.assign(d.w[i], b.call("float32", i) + b.call("min", x[i], 3) + b.where(True, i, False))
@@ -327,7 +328,7 @@ CASES: list[Case] = [
     (
         "numbers",
         """
-        y[i], z[i] = 2.5, 1.5f*i - 1 + +0x10
+        y[i], z[i] = 2.5, 1.5f*i - 1 + +0x10 + 2d + 3jf
         x[i] += count[i]  {atomic, dep=*}
         w[i] = np.float32(i) + min(x[i], 3) + if(True, i, False)
         """,

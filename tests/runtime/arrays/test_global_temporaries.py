@@ -225,14 +225,36 @@ def test_shared_by_groups_that_run_at_once() -> None:
         pg.tag_inames(knl, {"r": "g.0"})
 
 
-@pytest.mark.parametrize("space", [s for s in pg.AddressSpace if s is not GLOBAL])
-def test_only_global(space: pg.AddressSpace) -> None:
-    declared = pg.TemporaryVariable("t", np.float64, "n", space)
+@pytest.mark.parametrize("space", ["private", "local"])
+def test_only_global(space: str) -> None:
+    declared = pg.TemporaryVariable("t", np.float64, "n", pg.AddressSpace(space))
     with pytest.raises(e.MalformedKernel) as found:
         pg.make_kernel("{ [i]: 0<=i<n }", ["t[i] = a[i]", "out[i] = t[i]"], [declared, "..."])
-    assert f"'t', (n), is not constant, and it is {space.value}: only a global" in str(found.value)
+    assert f"'t', (n), is not constant, and it is {space}: only a global" in str(found.value)
     assert "address_space=pg.AddressSpace.GLOBAL" in str(found.value)
     assert "fix_parameters(kernel, n=...)" in str(found.value)
+
+
+def test_auto_is_global_until_it_is_settled() -> None:
+    declared = pg.TemporaryVariable("t", np.float64, "n", pg.AddressSpace.AUTO)
+    lines = ["t[i] = a[i]  {id=write}", "out[j] = t[n - 1 - j]  {dep=write}"]
+    knl = pg.make_kernel("{ [i, j]: 0<=i,j<n }", lines, [declared, "..."])
+    assert pg.address_spaces(knl)["t"] is GLOBAL
+    assert pg.address_spaces(pg.fix_parameters(knl, n=4))["t"] is pg.AddressSpace.PRIVATE
+    a = np.arange(5.0)
+    np.testing.assert_array_equal(knl(a=a)[1][0], a[::-1])
+
+
+def test_a_step_may_leave_room_to_the_next() -> None:
+    declared = temporary("t", "n", np.float64)
+    lines = ["t[i] = a[i]  {id=write}", "out[j] = t[n - 1 - j]  {dep=write}"]
+    knl = pg.make_kernel("{ [i, j]: 0<=i,j<n }", lines, [declared, "..."])
+    knl = pg.set_temporary_address_space(knl, "t", "local")
+    with pytest.raises(e.MalformedKernel, match="is not constant, and it is local"):
+        knl(a=np.arange(5.0))
+    fixed = pg.tag_inames(pg.fix_parameters(knl, n=5), {"i": "l.0", "j": "l.0"})
+    a = np.arange(5.0)
+    np.testing.assert_array_equal(fixed(a=a)[1][0], a[::-1])
 
 
 def test_strides_are_refused() -> None:
