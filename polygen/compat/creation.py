@@ -13,6 +13,7 @@ from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
+from polygen.language.arguments import written_numbers
 from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
@@ -28,6 +29,7 @@ def make_kernel(
 
     Temporaries of which nobody says where they live (``<> t[i] = ...``) are where they have to be.
     What does not depend on an iname that it is reduced over counts once for each of its values.
+    ``a = sum(i, x[i])`` writes an argument of the shape ``()``, unless something declares ``a``.
 
     Parameters:
         domains: the loop domains.
@@ -81,7 +83,7 @@ def _made(
             where=caller_location(),
             remedy=NOT_HERE.get(f"make_kernel.{unknown[0]}", "see docs/porting.md"),
         )
-    with counting(), identities():
+    with counting(), identities(), written_numbers():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
     if order == "F":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from polygen.errors import (
@@ -31,6 +33,19 @@ from polygen.language.kernel_data import Declared
 from polygen.language.parser import located
 from polygen.language.statement import Statement
 from polygen.source import caller_location
+
+
+_NUMBERS: ContextVar[bool] = ContextVar("_NUMBERS", default=False)
+
+
+@contextmanager
+def written_numbers() -> Generator[None]:
+    """Let ``a = ...`` write an argument of the shape ``()`` that nothing declares, as in Loo.py."""
+    token = _NUMBERS.set(True)
+    try:
+        yield
+    finally:
+        _NUMBERS.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +204,8 @@ def make_variables(
     The shapes of arrays that are not declared are None, of such temporaries the empty tuple.
 
     Raises:
-        UndeclaredVariable: if a scalar is written that nothing declares, or if the declarations
-            are complete, but lack something.
+        UndeclaredVariable: if a scalar is written that nothing declares (unless that is one of
+            the `written_numbers`), or if the declarations are complete, but lack something.
         NameTaken: if something is declared in two ways.
     """
     temporaries = _declared_temporaries(uses, declared)
@@ -259,6 +274,8 @@ def _guessed(name: str, uses: Uses) -> Argument:
     if name in uses.arrays:
         return GlobalArg(name)
     statement = uses.written.get(name)
+    if statement is not None and _NUMBERS.get():
+        return GlobalArg(name, shape=())
     if statement is not None:
         raise located(
             UndeclaredVariable,
