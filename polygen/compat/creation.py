@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import polygen as pg
@@ -140,9 +141,18 @@ def _order(given: dict[str, Any]) -> str:
 
 def _in_columns(kernel: pg.Kernel) -> pg.Kernel:
     """Return the kernel with arrays column by column of which nobody says how they lie."""
+    kernel = kernel.copy(arguments=tuple(map(_in_columns_later, kernel.arguments)))
     arrays = [a for a in (*kernel.arguments, *kernel.temporaries) if not isinstance(a, pg.ValueArg)]
     names = [a.name for a in arrays if a.dim_tags is None and len(a.shape or ()) > 1]
     return pg.tag_array_axes(kernel, names, "F") if names else kernel
+
+
+def _in_columns_later(argument: Any) -> Any:
+    """Return an array as one that is column by column once its shape is known."""
+    is_open = isinstance(argument, pg.GlobalArg) and argument.shape is None
+    if not is_open or argument.dim_tags is not None or argument.order is not None:
+        return argument
+    return replace(argument, order="F")
 
 
 def _data(kernel_data: Any, given: dict[str, Any]) -> list[Any]:
