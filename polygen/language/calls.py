@@ -57,9 +57,7 @@ def _as_call(statement: Statement, kernels: Mapping[str, Kernel | None]) -> Stat
     return _calling(statement, called, kernels)
 
 
-def _alone(
-    statement: Statement, call: ex.Call, kernels: Mapping[str, Kernel | None]
-) -> Statement:
+def _alone(statement: Statement, call: ex.Call, kernels: Mapping[str, Kernel | None]) -> Statement:
     """Return a statement that assigns nothing: what is called says, which arrays it writes."""
     name = ex.name_of(call.function)
     if name in FUNCTIONS:

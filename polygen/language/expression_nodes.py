@@ -419,7 +419,11 @@ def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expressio
         )
     over, *values = args
     operand = values[0] if len(values) == 1 else ex.Several(tuple(values))
-    if not over or any(isinstance(v, _Several) for v in values) or not isinstance(over, _Several | ex.Variable):
+    if (
+        not over
+        or any(isinstance(v, _Several) for v in values)
+        or not isinstance(over, _Several | ex.Variable)
+    ):
         raise Refused(f"{name}() takes an iname first, then an operand", head.start_pos, remedy)
     inames = tuple(over) if isinstance(over, _Several) else (over.name,)
     if len(set(inames)) < len(inames):

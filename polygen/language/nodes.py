@@ -34,6 +34,7 @@ from polygen.language.expression_nodes import (
 from polygen.language.operations import find_operation
 from polygen.language.option_nodes import Option
 from polygen.language.refused import Refused
+from polygen.language.slices import check_extent
 from polygen.language.statement import Library, Statement, Verbatim
 
 # A token is a string with a position; lark is imported only where the parser is built.
@@ -111,6 +112,8 @@ class Nodes(ExpressionNodes):
         *swept, subscript = children
         extents = {c.name.value: c.extent for c in swept if isinstance(c, BoundedAxis)}
         names = [c.name if isinstance(c, BoundedAxis) else c for c in swept]
+        for extent in extents.values():
+            check_extent(extent, names[0])
         if isinstance(subscript, ex.SubArrayRef):
             raise Refused(
                 "part of an array has names for its axes, and slices",

@@ -87,12 +87,27 @@ def _step(name: Any, part: Slice) -> int:
 def _extent(name: Any, begin: Expression, end: Expression, step: int) -> Expression:
     form = linear_form(ex.sum_of(end, step - 1, ex.negated(begin)))
     if form is None:
-        raise Refused(
-            "how many elements a slice has depends on more than loops and sizes",
-            name.start_pos,
-            _BY_HAND,
-        )
+        raise _unknown_extent(name)
     count = form.expression()
     if isinstance(count, int):
         return count // step
     return count if step == 1 else ex.floor_quotient(count, step)
+
+
+def check_extent(extent: Expression, place: Any) -> None:
+    """Refuse ``[j < p[i]]: x[i, j]``: how long a part is follows from loops and sizes.
+
+    Parameters:
+        extent: how long it is.
+        place: the token to show.
+    """
+    if linear_form(extent) is None:
+        raise _unknown_extent(place)
+
+
+def _unknown_extent(place: Any) -> Refused:
+    return Refused(
+        "how many elements a part of an array has depends on more than loops and sizes",
+        place.start_pos,
+        _BY_HAND,
+    )

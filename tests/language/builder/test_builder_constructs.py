@@ -198,6 +198,15 @@ def _called(d: Draw) -> None:
     )
 
 
+def _sliced(d: Draw) -> None:
+    b, o, q = d.b, d["o", "n, 3"], d["q", "n, 7"]
+    twice = b.function("twice", _TWICE)
+    given = b.part("_0", lambda k: q[d.i, 2 * k + 1], {"_0": 3})
+    b.assign(b.part("_0", lambda k: o[d.i, k]), twice(given))
+    bounded = b.part("k", lambda k: q[d.i, k], {"k": 5})
+    b.assign((), twice(bounded, b.part("k", lambda k: d["r", "n, 3"][d.i, k])))
+
+
 _TWICE = pg.make_function("{ [k]: 0<=k<3 }", "y[k] = 2*x[k]", name="twice")
 
 # Each the name, the lines, what says the same, and options of `make_kernel`.
@@ -335,6 +344,15 @@ CASES: list[Case] = [
         {},
     ),
     ("copies", "t[k] = x[k]  {asynchronous}", _copied, {}),
+    (
+        "slices",
+        """
+        o[i, :] = twice(q[i, 1:7:2])
+        twice([k < 5]: q[i, k], [k]: r[i, k])
+        """,
+        _sliced,
+        {"functions": {"twice": _TWICE}},
+    ),
     ("calls", "[k]: o[i, k] = twice([k]: q[i, k])", _called, {"functions": {"twice": _TWICE}}),
 ]
 NAMES = [name for name, *_ in CASES]
