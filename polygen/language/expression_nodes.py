@@ -296,6 +296,13 @@ class ExpressionNodes(OptionNodes):
         *call, position = children
         return ex.Component(self.call(call), int(position, 0))
 
+    def part(self, children: _Children) -> Expression:
+        name, part = children
+        position = "xyzw".find(part[1:])
+        if position < 0:
+            position = int(part[2:], 16)
+        return ex.Component(ex.Variable(name.value), position)
+
     def typed_call(self, children: _Children) -> Expression:
         name, dtype, *args = children
         operation = find_operation(name.value)

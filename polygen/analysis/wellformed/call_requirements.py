@@ -158,7 +158,7 @@ class _Check:
             return
         used = f"{_FIRST}{axis}"
         beyond = ex.Comparison(ex.Variable(used), ">=", extent)
-        outside = condition_set(beyond, self._names | {used})
+        outside = condition_set(beyond, self._names | walk.free_variables(beyond))
         assert outside is not None, "the language takes affine extents alone"
         found = self._place.intersect(self._used(name, _FIRST)).intersect(outside)
         if found.is_empty():
