@@ -10,11 +10,12 @@ import polygen as pg
 from polygen import errors
 from polygen.compat._table import HERE, NOT_HERE
 from polygen.compat.arguments import GlobalArg, GuessedTemporary
+from polygen.compat.more_steps import register_symbol_manglers
 from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
-from polygen.language.arguments import written_numbers
+from polygen.language.arguments import undeclared_numbers
 from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
@@ -84,7 +85,7 @@ def _made(
             where=caller_location(),
             remedy=NOT_HERE.get(f"make_kernel.{unknown[0]}", "see docs/porting.md"),
         )
-    with counting(), identities(), written_numbers():
+    with counting(), identities(), undeclared_numbers():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
     if order == "F":
@@ -101,7 +102,7 @@ def _steps(given: dict[str, Any]) -> list[tuple[Callable[[pg.Kernel, Any], pg.Ke
         "options": set_options,
         "preambles": _with_preambles,
         "preamble_generators": pg.register_preamble_generators,
-        "symbol_manglers": pg.register_symbol_manglers,
+        "symbol_manglers": register_symbol_manglers,
     }
     wanted = [(step, given.pop(name, None)) for name, step in taken.items()]
     return [(step, argument) for step, argument in wanted if argument]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import polygen as pg
 from polygen.compat._table import entry
@@ -223,3 +223,28 @@ def merge(translation_units: Sequence[object]) -> pg.TranslationUnit:
 def make_program(kernel: pg.Kernel) -> pg.TranslationUnit:
     """Return a program of one kernel; see `polygen.merge`."""
     return merge([kernel])
+
+
+@public
+def register_symbol_manglers(kernel: _T, manglers: Sequence[Callable[..., Any]]) -> _T:
+    """Let names be constants of the target's; see `polygen.register_symbol_manglers`.
+
+    Manglers may know none of the names that there are.  What OpenCL C knows by itself (``M_PI``,
+    ``FLT_MAX``, ``INT_MAX``) comes from headers in C.
+    """
+    numbers = [a.name for a in entry(kernel).arguments if isinstance(a, pg.ValueArg)]
+    if all(mangler(entry(kernel), n) is None for mangler in manglers for n in numbers):
+        return kernel
+    return pg.register_symbol_manglers(kernel, [_with_headers(m) for m in manglers])
+
+
+_HEADERS = "#include <float.h>\n#include <limits.h>\n#include <math.h>"
+
+
+def _with_headers(mangler: Callable[..., Any]) -> Callable[..., Any]:
+    def asked(kernel: pg.Kernel, name: str) -> Any:
+        answer = mangler(kernel, name)
+        is_plain = isinstance(answer, tuple) and len(cast("tuple[Any, ...]", answer)) == 2
+        return (*answer, {"c": _HEADERS}) if is_plain else answer
+
+    return asked

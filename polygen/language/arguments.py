@@ -34,13 +34,16 @@ from polygen.language.parser import located
 from polygen.language.statement import Statement
 from polygen.source import caller_location
 
-
 _NUMBERS: ContextVar[bool] = ContextVar("_NUMBERS", default=False)
 
 
 @contextmanager
-def written_numbers() -> Generator[None]:
-    """Let ``a = ...`` write an argument of the shape ``()`` that nothing declares, as in Loo.py."""
+def undeclared_numbers() -> Generator[None]:
+    """Let people write numbers that nothing declares: Loo.py's users do.
+
+    ``a = ...`` writes an argument of the shape ``()``.  A number that is read is a scalar argument,
+    also where all others are listed: a later step may say what the target calls it.
+    """
     token = _NUMBERS.set(True)
     try:
         yield
@@ -205,7 +208,7 @@ def make_variables(
 
     Raises:
         UndeclaredVariable: if a scalar is written that nothing declares (unless that is one of
-            the `written_numbers`), or if the declarations are complete, but lack something.
+            the `undeclared_numbers`), or if the declarations are complete, but lack something.
         NameTaken: if something is declared in two ways.
     """
     temporaries = _declared_temporaries(uses, declared)
@@ -218,9 +221,10 @@ def make_variables(
             arguments.append(variable)
     known = {*declared.variables, *temporaries}
     missing = sorted(uses.names - known)
-    if missing and declared.complete:
+    lacking = [] if not declared.complete else [m for m in missing if not _may_be_told(m, uses)]
+    if lacking:
         raise UndeclaredVariable(
-            f"kernel_data lacks {', '.join(repr(m) for m in missing)}",
+            f"kernel_data lacks {', '.join(repr(m) for m in lacking)}",
             where=caller_location(),
             remedy="add what is missing, or '...' to have it guessed",
         )
@@ -231,6 +235,12 @@ def make_variables(
         in_order(arguments, declared),
         tuple([temporaries[name] for name in sorted(temporaries)]),
     )
+
+
+def _may_be_told(name: str, uses: Uses) -> bool:
+    """Tell whether a later step may say what a name is that the declarations lack."""
+    is_number = name in uses.scalars and name not in uses.arrays | uses.parameters
+    return _NUMBERS.get() and is_number and name not in uses.written
 
 
 def _check_used_name(name: str, uses: Uses) -> None:

@@ -119,7 +119,8 @@ def _check_no_part(statement: Statement, nodes: Sequence[Expression]) -> None:
                 if is_slice:
                     raise located(
                         MalformedInstruction,
-                        f"':' makes a slice of '{ex.name_of(part)}', which only a call of a kernel takes",
+                        f"':' makes a slice of '{ex.name_of(part)}', which only a call of a kernel "
+                        "takes",
                         statement,
                         max(0, statement.text.find(":")),
                         "elsewhere there are no slices: write a[i], and let a domain say which i",

@@ -184,7 +184,9 @@ class _Vectors:
 
         if not _WIDE.fullmatch(ex.name_of(call.function)):
             return [tuple(drawn(counter)), later(1)]
-        values = [_of_two(h, l) for h, l in zip(drawn(counter), drawn(later(1)), strict=True)]
+        values = [
+            _of_two(high, low) for high, low in zip(drawn(counter), drawn(later(1)), strict=True)
+        ]
         return [tuple(values), later(2)]
 
     def _part(self, said: Statement, node: Expression) -> Expression:

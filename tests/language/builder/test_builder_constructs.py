@@ -207,6 +207,14 @@ def _sliced(d: Draw) -> None:
     b.assign((), twice(bounded, b.part("k", lambda k: d["r", "n, 3"][d.i, k])))
 
 
+def _vectors(d: Draw) -> None:
+    b = d.b
+    first, second = (b.temporary(f"v_s{n}", "uint32") for n in range(2))
+    values = tuple(b.call("uint32", value) for value in (d.i, 3))
+    b.assign((first, second), values)
+    d.x[d.i] = first + second
+
+
 _TWICE = pg.make_function("{ [k]: 0<=k<3 }", "y[k] = 2*x[k]", name="twice")
 
 # Each the name, the lines, what says the same, and options of `make_kernel`.
@@ -344,6 +352,7 @@ CASES: list[Case] = [
         {},
     ),
     ("copies", "t[k] = x[k]  {asynchronous}", _copied, {}),
+    ("vectors", "<> v = make_uint2(i, 3)\nx[i] = v.s0 + v.y", _vectors, {}),
     (
         "slices",
         """
