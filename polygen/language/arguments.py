@@ -285,7 +285,7 @@ def _guessed(name: str, uses: Uses) -> Argument:
         return GlobalArg(name)
     statement = uses.written.get(name)
     if statement is not None and _NUMBERS.get():
-        return GlobalArg(name, shape=())
+        return GlobalArg(name, shape=None if statement.call else ())
     if statement is not None:
         raise located(
             UndeclaredVariable,
