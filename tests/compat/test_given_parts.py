@@ -52,8 +52,12 @@ def test_slices_that_loops_move() -> None:
     ("text", "kind", "why"),
     [
         ("Y[:7] = f(X[5:39:6])", errors.OutOfBounds, r"'x' with the subscript 6 there"),
-        ("Y[e:e+6] = f(X[:7])", errors.OutOfBounds, r"'\[_0 < 6\]: Y\[_0 \+ e\]', 6 along axis 0"),
-        ("Y[:n] = f(X[:7])", errors.OutOfBounds, r"n along axis 0.* \(where n=0\)"),
+        (
+            "Y[e:e+6] = f(X[:7])",
+            errors.OutOfBounds,
+            r"'\[_0 < 6\]: Y\[_0 \+ e\]', of 6 elements along axis 0",
+        ),
+        ("Y[:n] = f(X[:7])", errors.OutOfBounds, r"n elements along axis 0.* \(where n=0\)"),
         ("Y[:-1] = f(X[:])", errors.MalformedInstruction, "count from the front"),
         ("Y[::-1] = f(X[:])", errors.MalformedInstruction, "step of a slice is no positive"),
         ("Y[:7] = f(X[p[e]:p[e]+7])", errors.MalformedInstruction, "more than loops and sizes"),

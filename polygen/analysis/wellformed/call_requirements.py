@@ -168,7 +168,7 @@ class _Check:
         size = show_expression(extent)
         raise OutOfBounds(
             f"the call '{self.call.id}' gives kernel '{self.callee.name}' "
-            f"'{show_expression(part)}', {size} along axis {axis}, and that uses "
+            f"'{show_expression(part)}', of {size} elements along axis {axis}, and that uses "
             f"'{name}' with the subscript {point.get(used, 0)} there"
             + (f" (where {place})" if place else ""),
             where=self.call.location,
