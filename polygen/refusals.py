@@ -46,7 +46,7 @@ def refuse_order(step: str, before: Before, found: Violation) -> NoReturn:
     marked = excerpt(kernel, found.first, found.second)
     story = _story(before, found, pair)
     if not found.certain:
-        raise CannotProve(
+        error = CannotProve(
             f"{step} cannot be shown to keep what kernel '{kernel.name}' computes: {_doubt(found)}."
             f" It may be that, {story}",
             where=call_and_places(kernel, found.first, found.second),
@@ -54,6 +54,8 @@ def refuse_order(step: str, before: Before, found: Violation) -> NoReturn:
             remedy=f"{_claim(before, found)}if you know that this is not so, {step}(..., "
             "unsafe=True) takes the step and notes it in the kernel",
         )
+        error.data_decides = found.other_name is None
+        raise error
     raise IllegalStep(
         f"{step} would change what kernel '{kernel.name}' computes: {story}",
         where=call_and_places(kernel, found.first, found.second),

@@ -87,7 +87,7 @@ def _functions(program: Program) -> tuple[Any, ...]:
 def _head(program: Program, name: str) -> str:
     """Return the head of a function, as it stands in the source."""
     found = re.search(
-        rf"^(?:__kernel |void )[^;{{}}]*?\b{name}\([^;{{}}]*\)(?=\n\{{)", str(program), re.MULTILINE
+        rf"^(?:__kernel |extern \"C\" __global__ |void )[^;{{}}]*?\b{name}\([^;{{}}]*\)(?=\n\{{)", str(program), re.MULTILINE
     )
     if found is None:
         raise InternalError(f"the source has no function '{name}'")
@@ -110,6 +110,12 @@ def get_one_linearized_kernel(kernel: _T, callables_table: Any = None) -> _T:  #
 
 
 get_one_scheduled_kernel = get_one_linearized_kernel
+
+
+@public
+def add_inames_for_unused_hw_axes(kernel: _T, within: Any = None) -> _T:  # noqa: ARG001
+    """Return the kernel: instructions that lack a hardware axis are executed once along it."""
+    return kernel
 
 
 class CacheMode:

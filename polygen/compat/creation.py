@@ -12,11 +12,13 @@ from polygen.compat._table import HERE, NOT_HERE
 from polygen.compat.arguments import DisplacedArray, GlobalArg, GuessedTemporary
 from polygen.compat.kernel_texts import with_displaced, with_own_shapes, without_surplus
 from polygen.compat.loopy_arguments import plain
+from polygen.compat.more_steps import register_symbol_manglers
 from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.ir.verify_extents import settled_later
+from polygen.language.arguments import undeclared_numbers
 from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
@@ -35,6 +37,7 @@ def make_kernel(
     Where data decides whether a step is legal, it is taken on your word: the option
     ``trust_data``.
     Stores convert (the option ``convert_stores``).
+    ``a = sum(i, x[i])`` writes an argument of the shape ``()``, unless something declares ``a``.
 
     Parameters:
         domains: the loop domains.
@@ -109,7 +112,7 @@ def _made(
     displaced = [d for d in data if isinstance(d, DisplacedArray)]
     data = with_own_shapes([d.plain() if d in displaced else d for d in data], instructions)
     domains = without_surplus(domains)
-    with counting(), identities(), settled_later():
+    with counting(), identities(), settled_later(), undeclared_numbers():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
     habits = replace(kernel.options, convert_stores=True, trust_data=True)
@@ -130,7 +133,7 @@ def _steps(given: dict[str, Any]) -> list[tuple[Callable[[pg.Kernel, Any], pg.Ke
         "options": set_options,
         "preambles": _with_preambles,
         "preamble_generators": pg.register_preamble_generators,
-        "symbol_manglers": pg.register_symbol_manglers,
+        "symbol_manglers": register_symbol_manglers,
     }
     wanted = [(step, given.pop(name, None)) for name, step in taken.items()]
     return [(step, argument) for step, argument in wanted if argument]
@@ -171,9 +174,18 @@ def _order(given: dict[str, Any]) -> str:
 
 def _in_columns(kernel: pg.Kernel) -> pg.Kernel:
     """Return the kernel with arrays column by column of which nobody says how they lie."""
+    kernel = kernel.copy(arguments=tuple(map(_in_columns_later, kernel.arguments)))
     arrays = [a for a in (*kernel.arguments, *kernel.temporaries) if not isinstance(a, pg.ValueArg)]
     names = [a.name for a in arrays if a.dim_tags is None and len(a.shape or ()) > 1]
     return pg.tag_array_axes(kernel, names, "F") if names else kernel
+
+
+def _in_columns_later(argument: Any) -> Any:
+    """Return an array as one that is column by column once its shape is known."""
+    is_open = isinstance(argument, pg.GlobalArg) and argument.shape is None
+    if not is_open or argument.dim_tags is not None or argument.order is not None:
+        return argument
+    return replace(argument, order="F")
 
 
 def _data(kernel_data: Any, given: dict[str, Any]) -> list[Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import polygen as pg
 from polygen.compat._table import entry
@@ -306,3 +307,64 @@ def merge(translation_units: Sequence[object]) -> pg.TranslationUnit:
 def make_program(kernel: pg.Kernel) -> pg.TranslationUnit:
     """Return a program of one kernel; see `polygen.merge`."""
     return merge([kernel])
+
+
+@public
+def register_symbol_manglers(kernel: _T, manglers: Sequence[Callable[..., Any]]) -> _T:
+    """Let names be constants of the target's; see `polygen.register_symbol_manglers`.
+
+    Manglers may know none of the names that there are.  What OpenCL C knows by itself (``M_PI``,
+    ``FLT_MAX``, ``INT_MAX``) comes from headers in C.
+    """
+    numbers = [a.name for a in entry(kernel).arguments if isinstance(a, pg.ValueArg)]
+    if all(mangler(entry(kernel), n) is None for mangler in manglers for n in numbers):
+        return kernel
+    return pg.register_symbol_manglers(kernel, [_with_headers(m) for m in manglers])
+
+
+_HEADERS = "#include <float.h>\n#include <limits.h>\n#include <math.h>"
+_NUMBERS = {"M_PI": math.pi, "M_E": math.e, "M_PI_2": math.pi / 2, "M_PI_4": math.pi / 4}
+_NUMBERS |= {"M_LN2": math.log(2), "M_SQRT2": math.sqrt(2), "M_1_PI": 1 / math.pi}
+
+
+def _with_headers(mangler: Callable[..., Any]) -> Callable[..., Any]:
+    def asked(kernel: pg.Kernel, name: str) -> Any:
+        answer = mangler(kernel, name)
+        if not isinstance(answer, tuple) or len(cast("tuple[Any, ...]", answer)) != 2:
+            return answer
+        dtype, text = cast("tuple[Any, Any]", answer)
+        number = _NUMBERS.get(text) if isinstance(text, str) else None
+        defined = "" if number is None else f"\n#ifndef {text}\n#define {text} {number!r}\n#endif"
+        return dtype, text, {"c": _HEADERS + defined}
+
+    return asked
+
+
+@public
+def fuse_kernels(
+    kernels: Sequence[pg.Kernel | pg.TranslationUnit],
+    suffixes: Sequence[str] | None = None,
+    data_flow: Sequence[tuple[str, int, int]] | None = None,
+    *,
+    unsafe: bool = False,
+) -> Any:
+    """Make one kernel of several; see `polygen.fuse_kernels`.
+
+    What is said to flow from a kernel that does not write it, or to one that does not read it, is
+    left out: what depends on what is found anyway.
+    """
+    given: Any = list(kernels) if isinstance(kernels, (list, tuple)) else kernels
+    flows: Any = data_flow
+    if isinstance(given, list) and isinstance(data_flow, (list, tuple)):
+        flows = [flow for flow in flows if _may_flow(cast("list[Any]", given), flow)]
+    return pg.fuse_kernels(given, suffixes, flows, unsafe=unsafe)
+
+
+def _may_flow(kernels: Sequence[Any], flow: Any) -> bool:
+    """Tell whether one kernel writes what another reads; what is said otherwise stays as it is."""
+    name, *ends = flow if isinstance(flow, tuple) else (flow,)
+    if len(ends) != 2 or not all(isinstance(e, int) and 0 <= e < len(kernels) for e in ends):
+        return True
+    first, second = (entry(kernels[end]).expanded for end in ends)
+    read = (insn.read_names for insn in second.instructions)
+    return name in first.writers and any(name in names for names in read)

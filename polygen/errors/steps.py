@@ -18,7 +18,13 @@ class ClaimContradicted(UserError):
 
 
 class CannotProve(UserError):
-    """A step that may break a dependence: data decides, and polygen does not see it."""
+    """A step that may break a dependence: data decides, and polygen does not see it.
+
+    Attributes:
+        data_decides: which elements are touched depends on data, and nothing else is in doubt.
+    """
+
+    data_decides: bool = False
 
 
 class NewObligation(CannotProve):

@@ -17,6 +17,7 @@ from polygen.ir.options import TARGET_NAMES
 from polygen.ir.public import public_class
 from polygen.source import caller_location
 
+_NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[fFuUlL]*")
 _FORM = re.compile(r"\s*([\w\s,]*?)\s*->\s*([\w\s,]+?)\s*")
 
 
@@ -118,7 +119,8 @@ class Symbol:
 
     Attributes:
         dtype: its type.
-        texts: pairs of a target, ``"*"`` for all of them, and what it is called there.
+        texts: pairs of a target, ``"*"`` for all of them, and what it is called there: a name,
+            or a number.
         preambles: as those of a `ScalarCallable`.
 
     Parameters:
@@ -143,11 +145,13 @@ class Symbol:
     ) -> None:
         given = _by_target(texts)
         for _, name in given:
-            if not (name.isascii() and name.isidentifier()):
+            is_name = name.isascii() and name.isidentifier()
+            if not is_name and not _NUMBER.fullmatch(name):
                 raise InvalidArgument(
                     f"'{name}' is no name that a constant has in a target's language",
                     where=caller_location(),
-                    remedy="give an identifier; what it stands for may be in the preamble",
+                    remedy="give an identifier, or a number such as 5.0f; what a name stands for "
+                    "may be in the preamble",
                 )
         object.__setattr__(self, "dtype", to_dtype(dtype))
         object.__setattr__(self, "texts", given)

@@ -6,6 +6,7 @@ immutable and hashable, and their hash is computed once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pymbolic.mapper.stringifier import PREC_NONE, StringifyMapper
@@ -106,7 +107,8 @@ class _Stringifier(StringifyMapper[[]]):
         return f"{node.aggregate}[[{self.rec(node.index, PREC_NONE)}]]"
 
     def map_sub_array_ref(self, node: SubArrayRef, _level: int) -> str:
-        return f"[{', '.join(node.swept_inames)}]: {self.rec(node.subscript, PREC_NONE)}"
+        axes = node.axes(lambda extent: self.rec(extent, PREC_NONE))
+        return f"[{axes}]: {self.rec(node.subscript, PREC_NONE)}"
 
 
 class _Own(ExpressionNode):
@@ -200,10 +202,17 @@ class SubArrayRef(_Own):
     Attributes:
         swept_inames: the names that run over the part, in the order of its axes.
         subscript: an element, in terms of these names.
+        extents: for names of which it is said, how many values they have: ``[j < 7]: a[i, j]``.
     """
 
     swept_inames: tuple[str, ...]
     subscript: Expression
+    extents: tuple[tuple[str, Expression], ...] = ()
+
+    def axes(self, show: Callable[[Expression], str]) -> str:
+        """Return the names as they are written, with how many values they have."""
+        said = dict(self.extents)
+        return ", ".join([f"{n} < {show(said[n])}" if n in said else n for n in self.swept_inames])
 
 
 def sum_of(*terms: Expression) -> Sum:

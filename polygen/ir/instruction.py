@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from polygen.ir import expression as ex
@@ -354,7 +354,7 @@ def first_element(part: Expression) -> tuple[Expression, ...]:
 def _with_part(part: Expression, rule: Callable[[Expression], Expression]) -> Expression:
     """Return part of an array with `rule` applied to its subscripts."""
     if isinstance(part, ex.SubArrayRef) and isinstance(part.subscript, ex.Subscript):
-        return ex.SubArrayRef(part.swept_inames, with_index(part.subscript, rule))
+        return replace(part, subscript=with_index(part.subscript, rule))
     return part
 
 

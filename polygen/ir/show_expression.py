@@ -100,7 +100,8 @@ _TABLE: dict[type, _Row] = {
     ex.SubArrayRef: (
         OR,
         lambda n, show: (
-            (f"[{', '.join(n.swept_inames)}]: " if n.swept_inames else "") + show(n.subscript, OR)
+            (f"[{n.axes(lambda extent: show(extent, SUM))}]: " if n.swept_inames else "")
+            + show(n.subscript, OR)
         ),
     ),
     ex.Component: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[{n.position}]"),

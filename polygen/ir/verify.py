@@ -37,6 +37,7 @@ from polygen.ir.recomputed import DOUBT
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, InameTag, LocalTag, VectorTag, is_on_axis
+from polygen.ir.unknown_calls import given_to_unknown
 from polygen.ir.verify_asynchronous import why_not_asynchronous
 from polygen.ir.verify_atomic import why_no_update
 from polygen.ir.verify_claims import check_claims
@@ -80,12 +81,13 @@ def _verify_all(kernel: Kernel) -> None:
     for argument in kernel.arguments:
         check_argument_name(argument.name)
     check_rules(kernel)
+    later = given_to_unknown(kernel)
     for call in kernel.without_rules.calls:
         _check_names(kernel, call)
-        _check_subscripts(kernel, call)
+        _check_subscripts(kernel, call, later)
     shown = kernel.expanded if kernel.calls else kernel
     expanded = kernel.expanded
-    _check_instructions(shown, expanded.instructions)
+    _check_instructions(shown, expanded.instructions, later)
     check_domain_parameters(shown)
     check_extents(kernel)
     check_derived_sizes(kernel)
@@ -95,14 +97,16 @@ def _verify_all(kernel: Kernel) -> None:
     check_separations(kernel)
 
 
-def _check_instructions(shown: Kernel, instructions: Iterable[Instruction]) -> None:
+def _check_instructions(
+    shown: Kernel, instructions: Iterable[Instruction], later: frozenset[str] = NO_NAMES
+) -> None:
     needed = _needed(shown)
     parallel = {i: tag for i, tag in shown.tags.items() if is_on_axis(tag) or _is_vector(tag)}
     for insn in instructions:
         _check_names(shown, insn)
         if needed:
             _check_surrounding(shown, insn, needed)
-        _check_subscripts(shown, insn)
+        _check_subscripts(shown, insn, later)
         if parallel:
             _check_tags(shown, insn, parallel)
         _check_atomic(shown, insn)
@@ -305,13 +309,15 @@ def _needed(kernel: Kernel) -> dict[str, frozenset[str]]:
     return needed
 
 
-def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
+def _check_subscripts(kernel: Kernel, insn: Instruction, later: frozenset[str]) -> None:
+    """Check the numbers of subscripts, but of arrays whose shapes are found `later`."""
     for name, given in _given_subscripts(insn):
         variable = kernel.variables.get(name)
         if isinstance(variable, GlobalArg):
             expected = None if variable.shape is None else len(variable.shape)
         elif isinstance(variable, TemporaryVariable):
-            expected = len(variable.shape)
+            is_open = not variable.shape and name in later
+            expected = None if is_open else len(variable.shape)
         else:
             expected = 0
         if expected is not None and given != expected:

@@ -52,6 +52,8 @@ def check_layouts(kernel: Kernel) -> None:
 
 
 def _is_declared(array: Array) -> bool:
+    if array.shape is None:
+        return False  # what is called with parts of it tells, once that is known
     given = array.dim_tags is not None or array.dim_names is not None
     return given or array.alignment is not None or offset_of(array) != 0
 

@@ -41,8 +41,8 @@ _TABLE: dict[type, _Row] = {
     ex.Call: (attrgetter("parameters"), lambda n, p: ex.Call(n.function, p)),
     ex.Component: (lambda n: (n.aggregate,), lambda n, p: ex.Component(p[0], n.position)),
     ex.SubArrayRef: (
-        lambda n: (n.subscript,),
-        lambda n, p: ex.SubArrayRef(n.swept_inames, p[0]),
+        lambda n: (n.subscript, *[extent for _, extent in n.extents]),
+        lambda n, p: ex.SubArrayRef(n.swept_inames, p[0], _with_values(n.extents, p[1:])),
     ),
     ex.Comparison: (
         attrgetter("left", "right"),
@@ -79,6 +79,13 @@ _TABLE: dict[type, _Row] = {
         _CHILDREN,
     ),
 }
+
+
+def _with_values(
+    pairs: tuple[tuple[str, Expression], ...], values: Parts
+) -> tuple[tuple[str, Expression], ...]:
+    return tuple([(name, new) for (name, _), new in zip(pairs, values, strict=True)])
+
 
 SUPPORTED_NODES = frozenset(_TABLE)
 
@@ -174,6 +181,7 @@ def free_variables(node: Expression) -> frozenset[str]:
         found = free_variables(node.operand).difference(node.inames)
     elif isinstance(node, ex.SubArrayRef):
         found = free_variables(node.subscript).difference(node.swept_inames)
+        found = found.union(*(free_variables(extent) for _, extent in node.extents))
     else:
         names: set[str] = set()
         for part in parts(node):
@@ -239,10 +247,11 @@ def _substituted_part(node: ex.SubArrayRef, values: Mapping[str, Expression]) ->
             new, count = f"{name}_{count}", count + 1
         own[name] = new
     values |= {name: ex.Variable(new) for name, new in own.items() if new != name}
+    extents = tuple([(own[name], substitute(extent, values)) for name, extent in node.extents])
     subscript = substitute(node.subscript, values)
-    if subscript is node.subscript:
+    if subscript is node.subscript and extents == node.extents:
         return node
-    return ex.SubArrayRef(tuple(own.values()), subscript)
+    return ex.SubArrayRef(tuple(own.values()), subscript, extents)
 
 
 def _flat(node: Expression) -> Expression:
@@ -327,6 +336,7 @@ def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable])
     inner = parts(node)
     if isinstance(node, ex.SubArrayRef):
         found += [a for a in accesses(node.subscript) if ex.name_of(a) not in node.swept_inames]
+        found += [a for _, extent in node.extents for a in accesses(extent)]
         return
     if isinstance(node, ex.Subscript):
         found.append(node)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from polygen.errors import (
@@ -31,6 +33,22 @@ from polygen.language.kernel_data import Declared
 from polygen.language.parser import located
 from polygen.language.statement import Statement
 from polygen.source import caller_location
+
+_NUMBERS: ContextVar[bool] = ContextVar("_NUMBERS", default=False)
+
+
+@contextmanager
+def undeclared_numbers() -> Generator[None]:
+    """Let people write numbers that nothing declares: Loo.py's users do.
+
+    ``a = ...`` writes an argument of the shape ``()``.  A number that is read is a scalar argument,
+    also where all others are listed: a later step may say what the target calls it.
+    """
+    token = _NUMBERS.set(True)
+    try:
+        yield
+    finally:
+        _NUMBERS.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +207,8 @@ def make_variables(
     The shapes of arrays that are not declared are None, of such temporaries the empty tuple.
 
     Raises:
-        UndeclaredVariable: if a scalar is written that nothing declares, or if the declarations
-            are complete, but lack something.
+        UndeclaredVariable: if a scalar is written that nothing declares (unless that is one of
+            the `undeclared_numbers`), or if the declarations are complete, but lack something.
         NameTaken: if something is declared in two ways.
     """
     temporaries = _declared_temporaries(uses, declared)
@@ -203,9 +221,10 @@ def make_variables(
             arguments.append(variable)
     known = {*declared.variables, *temporaries}
     missing = sorted(uses.names - known)
-    if missing and declared.complete:
+    lacking = [] if not declared.complete else [m for m in missing if not _may_be_told(m, uses)]
+    if lacking:
         raise UndeclaredVariable(
-            f"kernel_data lacks {', '.join(repr(m) for m in missing)}",
+            f"kernel_data lacks {', '.join(repr(m) for m in lacking)}",
             where=caller_location(),
             remedy="add what is missing, or '...' to have it guessed",
         )
@@ -216,6 +235,12 @@ def make_variables(
         in_order(arguments, declared),
         tuple([temporaries[name] for name in sorted(temporaries)]),
     )
+
+
+def _may_be_told(name: str, uses: Uses) -> bool:
+    """Tell whether a later step may say what a name is that the declarations lack."""
+    is_number = name in uses.scalars and name not in uses.arrays | uses.parameters
+    return _NUMBERS.get() and is_number and name not in uses.written
 
 
 def _check_used_name(name: str, uses: Uses) -> None:
@@ -259,6 +284,8 @@ def _guessed(name: str, uses: Uses) -> Argument:
     if name in uses.arrays:
         return GlobalArg(name)
     statement = uses.written.get(name)
+    if statement is not None and _NUMBERS.get():
+        return GlobalArg(name, shape=None if statement.call else ())
     if statement is not None:
         raise located(
             UndeclaredVariable,

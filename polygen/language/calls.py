@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polygen.analysis.typing.call_arguments import REMEDY, checked
+from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.errors import MalformedInstruction, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -43,27 +44,50 @@ def _as_call(statement: Statement, kernels: Mapping[str, Kernel | None]) -> Stat
     name = "" if call is None else ex.name_of(call.function)
     gives = call is not None and any(isinstance(a, ex.SubArrayRef) for a in call.parameters)
     takes = any(isinstance(a, ex.SubArrayRef) for a in statement.assignees)
+    if call is not None and not statement.assignees:
+        return _alone(statement, call, kernels)
     if call is None or not (name in kernels or gives or takes):
         _check_no_part(statement, statement.expressions)
         return statement
-    for node in call.parameters:
-        inner = node.subscript if isinstance(node, ex.SubArrayRef) else node
-        _check_no_part(statement, (inner,))
     if statement.atomicity is not None or statement.asynchronous:
         raise _refused(
             statement, MalformedInstruction, "a call of a kernel assigns parts of arrays"
         )
     called = KernelCall(name, call.parameters, statement.assignees)
-    callee = kernels.get(name)
+    return _calling(statement, called, kernels)
+
+
+def _alone(statement: Statement, call: ex.Call, kernels: Mapping[str, Kernel | None]) -> Statement:
+    """Return a statement that assigns nothing: what is called says, which arrays it writes."""
+    name = ex.name_of(call.function)
+    if name in FUNCTIONS:
+        raise located(
+            MalformedInstruction,
+            f"{name}() computes something, and nothing is assigned",
+            statement,
+            0,
+            f"write where it goes: a[i] = {name}(...)",
+        )
+    parts = tuple([p for p in call.parameters if isinstance(p, ex.SubArrayRef)])
+    return _calling(statement, KernelCall(name, call.parameters, parts), kernels)
+
+
+def _calling(
+    statement: Statement, called: KernelCall, kernels: Mapping[str, Kernel | None]
+) -> Statement:
+    for node in (*called.arguments, *statement.predicates):
+        inner = walk.parts(node) if isinstance(node, ex.SubArrayRef) else (node,)
+        _check_no_part(statement, inner)
+    callee = kernels.get(called.function)
     if callee is not None:
         called = checked(called, callee, lambda kind, what: _refused(statement, kind, what))
     return replace(
         statement,
         assignees=called.results,
         values=called.arguments,
-        call=name,
-        sweeps=gives or takes,
-        id_prefix=statement.id_prefix or name,
+        call=called.function,
+        sweeps=any(isinstance(n, ex.SubArrayRef) for n in (*called.arguments, *called.results)),
+        id_prefix=statement.id_prefix or called.function,
     )
 
 
@@ -91,6 +115,16 @@ def _check_no_part(statement: Statement, nodes: Sequence[Expression]) -> None:
     for node in nodes:
         for part in walk.subexpressions(node):
             if isinstance(part, ex.SubArrayRef):
+                is_slice = f"[{part.swept_inames[0]}" not in statement.text
+                if is_slice:
+                    raise located(
+                        MalformedInstruction,
+                        f"':' makes a slice of '{ex.name_of(part)}', which only a call of a kernel "
+                        "takes",
+                        statement,
+                        max(0, statement.text.find(":")),
+                        "elsewhere there are no slices: write a[i], and let a domain say which i",
+                    )
                 raise located(
                     MalformedInstruction,
                     f"'{show_expression(part)}' is a part of an array, which only a kernel that is "

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from polygen.analysis.typing.functions import FUNCTIONS
 from polygen.errors import InvalidArgument, did_you_mean
@@ -24,6 +24,7 @@ from polygen.language.combinations import combination, compensated_total, is_com
 from polygen.language.operations import REDUCE, find_operation, operation_names
 from polygen.language.option_nodes import OptionNodes
 from polygen.language.refused import Refused
+from polygen.language.slices import Slice, sliced
 
 # A token is a string with a position; lark is imported only where the parser is built.
 _Token: TypeAlias = Any
@@ -53,8 +54,30 @@ class _Type(NamedTuple):
     name: _Token
 
 
+class BoundedAxis(NamedTuple):
+    """``j < 7`` among the names of the axes of a part."""
+
+    name: _Token
+    extent: Expression
+
+
+def check_unbounded(names: _Children) -> None:
+    """Refuse ``i < 7`` in a list of inames."""
+    if bounded := [n for n in names if isinstance(n, BoundedAxis)]:
+        raise Refused(
+            "which values an iname has, its domain says",
+            bounded[0].name.start_pos,
+            "write names alone here: [i, j]",
+        )
+
+
 class _Several(tuple[str, ...]):
     """``(i, j)`` as the first argument of a reduction."""
+
+
+def is_tuple(node: Expression) -> TypeGuard[ex.Call]:
+    """Tell whether `node` is ``make_tuple(a, b)``: several values."""
+    return isinstance(node, ex.Call) and ex.name_of(node.function) == "make_tuple"
 
 
 def is_number(node: object) -> bool:
@@ -112,7 +135,21 @@ class ExpressionNodes(OptionNodes):
     def name(self, children: _Children) -> Expression:
         return ex.Variable(children[0].value)
 
+    def begin(self, children: _Children) -> tuple[str, Expression]:
+        return "begin", children[0]
+
+    def end(self, children: _Children) -> tuple[str, Expression]:
+        return "end", children[0]
+
+    def step(self, children: _Children) -> tuple[str, Expression]:
+        return "step", children[0]
+
+    def slice(self, children: _Children) -> Slice:
+        return Slice(**dict(children))
+
     def subscript(self, children: _Children) -> Expression:
+        if any(isinstance(child, Slice) for child in children):
+            return sliced(children[0], children[1:])
         index: Any = children[1] if len(children) == 2 else tuple(children[1:])
         return ex.Subscript(ex.Variable(children[0].value), index)
 
@@ -183,7 +220,11 @@ class ExpressionNodes(OptionNodes):
     def choice(self, children: _Children) -> Expression:
         return ex.If(*children)
 
+    def bounded_axis(self, children: _Children) -> BoundedAxis:
+        return BoundedAxis(*children)
+
     def several(self, children: _Children) -> _Several:
+        check_unbounded(children)
         return _Several(token.value for token in children)
 
     def named(self, children: _Children) -> Named:
@@ -260,6 +301,13 @@ class ExpressionNodes(OptionNodes):
     def component(self, children: _Children) -> Expression:
         *call, position = children
         return ex.Component(self.call(call), int(position, 0))
+
+    def part(self, children: _Children) -> Expression:
+        name, part = children
+        position = "xyzw".find(part[1:])
+        if position < 0:
+            position = int(part[2:], 16)
+        return ex.Component(ex.Variable(name.value), position)
 
     def typed_call(self, children: _Children) -> Expression:
         name, dtype, *args = children
@@ -362,6 +410,11 @@ def _typed(operation: Operation, dtype: _Token) -> Operation:
 
 def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expression:
     name, width = name_of(operation), facts_of(operation).width
+    if len(args) == 2 and is_tuple(args[1]):
+        args = [args[0], *args[1].parameters]
+    if len(args) == 1 + width == 2 and isinstance(args[0], _Several) and not args[0]:
+        operand: Expression = args[1]  # over no iname: the only value
+        return operand
     remedy = f"write {name}(k, a[k]) with an iname k, or {name}((i, j), a[i, j])"
     operands = "an operand"
     if width > 1:
@@ -379,7 +432,11 @@ def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expressio
         )
     over, *values = args
     operand = values[0] if len(values) == 1 else ex.Several(tuple(values))
-    if any(isinstance(v, _Several) for v in values) or not isinstance(over, _Several | ex.Variable):
+    if (
+        not over
+        or any(isinstance(v, _Several) for v in values)
+        or not isinstance(over, _Several | ex.Variable)
+    ):
         raise Refused(f"{name}() takes an iname first, then an operand", head.start_pos, remedy)
     inames = tuple(over) if isinstance(over, _Several) else (over.name,)
     if len(set(inames)) < len(inames):

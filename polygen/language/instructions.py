@@ -53,6 +53,7 @@ from polygen.language.relations import parse_relation
 from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement, Verbatim
 from polygen.language.trees import pair_as_text, readable
+from polygen.language.vectors import has_vectors, without_vectors
 from polygen.language.verbatim import without_texts
 from polygen.language.while_loops import Part, with_flags
 from polygen.source import SourceLocation, caller_location, written_at
@@ -94,6 +95,8 @@ def read_statements(instructions: object) -> Written:
     for part in cast("Iterable[object]", given):
         read.add(part)
     read.blocks.check_closed()
+    if read.with_vectors:
+        read.statements = [*_without_vectors(read.statements)]
     return Written(read.statements, read.defined, read.blocks, read.called)
 
 
@@ -106,6 +109,7 @@ class _Reader:
     blocks: Blocks = field(default_factory=Blocks)
     called: dict[str, Kernel] = field(default_factory=new_dict)
     lines: int = 0
+    with_vectors: bool = False
 
     def add(self, part: object) -> None:
         """Read a text, a pair of trees, or an instruction."""
@@ -133,7 +137,15 @@ class _Reader:
             self._add_statement(line)
 
     def _add_statement(self, line: str) -> None:
+        self.with_vectors = self.with_vectors or has_vectors(line)
         self.statements.append(parse_statement(line).inside(self.blocks.said))
+
+
+def _without_vectors(parts: Sequence[Part]) -> Iterator[Part]:
+    """Yield statements without vectors, and the beginnings and ends of loops between them."""
+    numbers = iter(without_vectors([part for part in parts if isinstance(part, Statement)]))
+    for part in parts:
+        yield next(numbers) if isinstance(part, Statement) else part
 
 
 def resolved(

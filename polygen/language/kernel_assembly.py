@@ -34,6 +34,7 @@ from polygen.language.arguments import check_rule_names, find_uses, make_variabl
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import with_ends
 from polygen.language.duplicates import without_left
+from polygen.language.element_numbers import asks_numbers, with_element_numbers
 from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import Written, make_instructions, name_statements, resolved
@@ -73,6 +74,10 @@ class KernelOptions:
     sequential: bool
     keep_types: bool
     wrap_negative: bool
+
+    def defines(self, name: str) -> bool:
+        """Tell whether a function, or a kernel that is called, has this name."""
+        return name in self.functions or name in self.called
 
 
 def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
@@ -144,6 +149,11 @@ def assemble(
     inames = [iname for domain in loops for iname in domain.inames]
     names = {*declared.variables}.union(*[domain.parameters for domain in loops])
     statements, rules = resolved(written, inames, options.called, names)
+    if asks_numbers(statements) and not options.defines("indexof"):
+        said = _Parts(statements, rules, loops, declared, options)
+        statements, declared = with_element_numbers(
+            statements, declared, lambda: with_own_loops(said.kernel)
+        )
     kernel = with_own_loops(_Parts(statements, rules, loops, declared, options).kernel)
     if not unknown_kernels(kernel):
         kernel = with_something_to_reduce(kernel)

@@ -63,5 +63,6 @@ def _index_names(assignee: Expression) -> frozenset[str]:
     """Return the names in the subscripts of what is written, names of axes left out."""
     if isinstance(assignee, ex.SubArrayRef):
         subscript = assignee.subscript
-        return _index_names(subscript).difference(assignee.swept_inames)
+        extents = NO_NAMES.union(*(walk.free_variables(e) for _, e in assignee.extents))
+        return _index_names(subscript).difference(assignee.swept_inames) | extents
     return NO_NAMES.union(*map(walk.free_variables, ex.index_of(assignee)))

@@ -23,14 +23,18 @@ from polygen.ir.reduction import facts_of
 from polygen.ir.substitution import SubstitutionRule
 from polygen.language.expression_nodes import (
     QUOTIENTS,
+    BoundedAxis,
     ExpressionNodes,
     Named,
+    check_unbounded,
     element_type,
+    is_tuple,
     negated,
 )
 from polygen.language.operations import find_operation
 from polygen.language.option_nodes import Option
 from polygen.language.refused import Refused
+from polygen.language.slices import check_extent
 from polygen.language.statement import Library, Statement, Verbatim
 
 # A token is a string with a position; lark is imported only where the parser is built.
@@ -65,6 +69,7 @@ class Nodes(ExpressionNodes):
         return SubstitutionRule(name.value, tuple(a.value for a in arguments), (), expression)
 
     def prefix(self, children: _Children) -> dict[str, Any]:
+        check_unbounded(children)
         return {"inames": frozenset(t.value for t in children)}
 
     def declared(self, children: _Children) -> _Declared:
@@ -105,7 +110,17 @@ class Nodes(ExpressionNodes):
 
     def sub_array(self, children: _Children) -> Expression:
         *swept, subscript = children
-        return ex.SubArrayRef(tuple(token.value for token in swept), subscript)
+        extents = {c.name.value: c.extent for c in swept if isinstance(c, BoundedAxis)}
+        names = [c.name if isinstance(c, BoundedAxis) else c for c in swept]
+        for extent in extents.values():
+            check_extent(extent, names[0])
+        if isinstance(subscript, ex.SubArrayRef):
+            raise Refused(
+                "part of an array has names for its axes, and slices",
+                names[0].start_pos,
+                "write one of them for all axes: y[i, :], or [j]: y[i, j]",
+            )
+        return ex.SubArrayRef(tuple(n.value for n in names), subscript, tuple(extents.items()))
 
     def known(self, children: _Children) -> Named:
         name, *value = children
@@ -139,6 +154,22 @@ class Nodes(ExpressionNodes):
         reads = said.pop("reads", NO_NAMES)
         values = tuple(n.value for n in known)
         return Statement(values=values, verbatim=Verbatim(names, _unquoted(text), reads), **said)
+
+    def call_alone(self, children: _Children) -> Statement:
+        nodes, said = _said(children)
+        name, *given = nodes
+        call = self.call([name, *given])
+        if not isinstance(call, ex.Call):
+            raise Refused(
+                f"{name}() computes something, and nothing is assigned",
+                name.start_pos,
+                f"write where it goes: a[i] = {name}(...)",
+            )
+        if "atomicity" in said:
+            raise Refused("a call of a kernel is never atomic", name.start_pos, "leave it out")
+        _check_copies(said, name)
+        _check_no_barrier(said, name)
+        return Statement(values=(call,), **said)
 
     def word(self, children: _Children) -> _Word:
         return _Word(children[0], _unquoted(children[1]))
@@ -219,6 +250,8 @@ def _values(
 ) -> tuple[Expression, ...]:
     """Return a value for each assignee: the results of one call, if that is what stands there."""
     position: int = operator.start_pos
+    if operator == "=" and len(values) == 1 and is_tuple(values[0]):
+        values = values[0].parameters
     if operator != "=" and len(assignees) + len(values) > 2:
         raise Refused(
             f"'{operator}' takes one assignee and one value",

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 import lark
 
 from polygen.errors import MalformedExpression, MalformedInstruction, UserError, caret
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
@@ -124,6 +125,8 @@ _MOST_NESTED = 100  # Python allows some 1000 calls inside of each other; what w
 
 def _parse(text: str, start: str, kind: type[UserError]) -> Any:
     result = parse_with("instructions", text, start, kind)
+    if start in _PLAIN:
+        _check_plain(_expressions(result), text, kind)
     if len(text) > _MOST_NESTED:
         for node in _expressions(result):
             if walk.depth(node, _MOST_NESTED) > _MOST_NESTED:
@@ -136,6 +139,24 @@ def _parse(text: str, start: str, kind: type[UserError]) -> Any:
                     "without parentheses",
                 )
     return result
+
+
+_PLAIN = frozenset(("rule", "test", "expressions"))
+
+
+def _check_plain(nodes: tuple[Expression, ...], text: str, kind: type[UserError]) -> None:
+    """Refuse slices, and numbers of vectors, where an expression stands alone."""
+    if ":" not in text and "." not in text:
+        return
+    for part in (part for node in nodes for part in walk.subexpressions(node)):
+        if isinstance(part, ex.SubArrayRef):
+            what = f"part of '{ex.name_of(part)}' stands here, which only a call of a kernel takes"
+            remedy = "write an element: a[i]"
+            raise located(kind, what, text, max(0, text.rfind(":")), remedy)
+        if isinstance(part, ex.Component) and isinstance(part.aggregate, ex.Variable):
+            what = f"'{part.aggregate.name}' has no parts here"
+            remedy = "vectors are known in instructions alone"
+            raise located(kind, what, text, max(0, text.find(part.aggregate.name)), remedy)
 
 
 def _expressions(result: Any) -> tuple[Expression, ...]:

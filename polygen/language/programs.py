@@ -25,6 +25,7 @@ from polygen.ir.public import public
 from polygen.ir.show import called_kernels, show_kernels
 from polygen.ir.verify import verify
 from polygen.language.kernel_assembly import check_made
+from polygen.language.shapes import with_shapes
 from polygen.source import caller_location
 
 
@@ -253,6 +254,10 @@ def _own_calls(kernel: Kernel) -> list[KernelCall]:
 def _linked(kernel: Kernel, callees: Mapping[str, Kernel]) -> Kernel:
     """Return a kernel that knows what it calls, also where its history starts from."""
     new = linked(kernel, callees)
-    if new is not kernel and kernel.original is not None:
-        object.__setattr__(new, "original", linked(kernel.original, callees))
+    if new is kernel:
+        return kernel
+    new = with_shapes(new)
+    if kernel.original is not None:
+        original = with_shapes(linked(kernel.original, callees))
+        object.__setattr__(new, "original", original)
     return new

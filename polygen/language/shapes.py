@@ -11,25 +11,30 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.library_call import LibraryCall
 from polygen.ir.show_expression import show_expression
 from polygen.ir.sizes import open_ends
-from polygen.ir.verify import check_mentioned, excerpt
+from polygen.ir.unknown_calls import given_to_unknown
+from polygen.ir.verify import check_mentioned
 from polygen.ir.verify_extents import may_be_settled_later
 from polygen.language.arguments import in_order
 from polygen.language.kernel_data import Declared
 from polygen.language.layouts import with_order
 
 
-def with_shapes(kernel: Kernel, declared: Declared, *, guessable: bool = False) -> Kernel:
+def with_shapes(
+    kernel: Kernel, declared: Declared | None = None, *, guessable: bool = False
+) -> Kernel:
     """Return `kernel` with the shapes that are missing, guessed from the subscripts.
 
-    An extent that only the array itself can tell becomes a new scalar argument.
+    An extent that only the array itself can tell becomes a new scalar argument.  Arrays of which
+    parts are given to kernels that are not known yet are left without a shape until they are.
 
     Parameters:
         kernel: its arrays may have no shapes.
-        declared: what the user declared.
+        declared: what the user declared; if it is not given, all arguments that there are.
         guessable: leave those out of which only routines of libraries may tell the shape.
 
     Raises:
@@ -38,6 +43,8 @@ def with_shapes(kernel: Kernel, declared: Declared, *, guessable: bool = False) 
     """
     given = (*kernel.arguments, *kernel.temporaries)
     lacking = [v.name for v in given if _lacks_shape(kernel, v)]
+    later = given_to_unknown(kernel)
+    lacking = [name for name in lacking if name not in later]
     if guessable:
         lacking = [name for name in lacking if _is_guessable(kernel, name)]
     if not lacking:
@@ -64,6 +71,8 @@ def with_shapes(kernel: Kernel, declared: Declared, *, guessable: bool = False) 
             for t in kernel.temporaries
         ]
     )
+    if declared is None:
+        declared = Declared({a.name: a for a in kernel.arguments}, complete=False)
     return kernel.copy(arguments=in_order((*arguments, *new), declared), temporaries=temporaries)
 
 
@@ -87,17 +96,6 @@ def _without_ends(kernel: Kernel) -> Kernel:
 
 def _guessed(kernel: Kernel, name: str) -> GuessedShape:
     """Return the shape of an array: what it needs to hold, also for kernels that are called."""
-    for call in kernel.calls:
-        if isinstance(call, LibraryCall):
-            continue  # which may tell nothing, as long as it does not know its sizes
-        if call.callee is None and name in call.read_names.union(call.written_names):
-            raise ShapeNotFound(
-                f"the shape of '{name}' cannot be guessed: '{call.function}', which is called with "
-                "part of it, is not known yet",
-                where=call.location,
-                excerpt=excerpt(kernel, call.id),
-                remedy=f"declare it: GlobalArg('{name}', shape=...)",
-            )
     return guess_shape(kernel.expanded, name)
 
 
@@ -108,11 +106,18 @@ def _lacks_shape(kernel: Kernel, variable: Argument | TemporaryVariable) -> bool
         isinstance(variable, TemporaryVariable)
         and not variable.shape
         and any(
-            isinstance(assignee, ex.Subscript) and ex.name_of(assignee) == variable.name
+            isinstance(element, ex.Subscript) and ex.name_of(element) == variable.name
             for insn in kernel.writers.get(variable.name, ())
-            for assignee in insn.assignees
+            for element in _elements(insn)
         )
     )
+
+
+def _elements(insn: Instruction) -> list[Expression]:
+    """Return what an instruction writes: of parts of arrays, an element."""
+    if not isinstance(insn, KernelCall):
+        return list(insn.assignees)
+    return [p.subscript if isinstance(p, ex.SubArrayRef) else p for p in insn.results]
 
 
 def _of_argument(kernel: Kernel, shape: tuple[Expression, ...]) -> tuple[Expression, ...]:

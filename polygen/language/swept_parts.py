@@ -151,7 +151,9 @@ def _moved(node: Expression, axes: Mapping[str, _Axis]) -> Expression:
     own = {iname: axis for iname, axis in axes.items() if iname in node.swept_inames}
     aggregate, *index = walk.parts(node.subscript)
     moved = [_moved_subscript(i, own) for i in index]
-    return ex.SubArrayRef(names, walk.rebuild(node.subscript, (aggregate, *moved)))
+    element = walk.rebuild(node.subscript, (aggregate, *moved))
+    extents = [(axes[n].name if n in axes else n, extent) for n, extent in node.extents]
+    return ex.SubArrayRef(names, element, tuple(extents))
 
 
 def _moved_subscript(node: Expression, axes: Mapping[str, _Axis]) -> Expression:

@@ -155,9 +155,9 @@ def _on_trust_of_data(step: Callable[..., Any]) -> Callable[..., Any]:
             return step(kernel, *args, unsafe=unsafe, **kwargs)
         except CannotProve as error:
             is_inside = _ASKED.get() is not None
-            if unsafe or is_inside or not isinstance(kernel, Kernel):
+            if unsafe or is_inside or not error.data_decides:
                 raise
-            if not kernel.options.trust_data:
+            if not (isinstance(kernel, Kernel) and kernel.options.trust_data):
                 raise
             _warn_of_trust(kernel, error)
         return step(kernel, *args, unsafe=True, **kwargs)

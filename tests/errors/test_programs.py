@@ -185,9 +185,9 @@ TOGETHER: list[tuple[Callable[[], Any], type[UserError], str]] = [
         "nothing says what that is",
     ),
     (
-        lambda: pg.make_kernel("{ [i]: 0<=i<n }", "[j]: q[j] = f([j]: r[i, j])"),
-        errors.ShapeNotFound,
-        "'f', which is called with part of it, is not known yet",
+        lambda: pg.generate_code(pg.make_kernel("{ [i]: 0<=i<n }", "[j]: q[j] = f([j]: r[i, j])")),
+        errors.UnknownFunction,
+        "calls 'f', and nothing says what that is",
     ),
     (
         lambda: pg.parse_program(str(SCALE)),

@@ -54,9 +54,8 @@ def _in_part(part: ex.SubArrayRef, rule: Callable[[Expression], Expression]) -> 
         i if walk.free_variables(i).intersection(part.swept_inames) else rule(i)
         for i in ex.index_tuple(part.subscript)
     ]
-    return ex.SubArrayRef(
-        part.swept_inames, walk.rebuild(part.subscript, (part.subscript.aggregate, *index))
-    )
+    new = walk.rebuild(part.subscript, (part.subscript.aggregate, *index))
+    return ex.SubArrayRef(part.swept_inames, new, part.extents)
 
 
 def replace_matches(

@@ -75,6 +75,7 @@ def checked(call: KernelCall, callee: Kernel, refuse: Refuse) -> KernelCall:
         MalformedInstruction: if one of them is of another form than the kernel's.
     """
     read, written = inputs(callee), outputs(callee)
+    call = _with_sides(call, callee)
     for what, wanted, given in (
         ("argument", read, call.arguments),
         ("assignee", written, call.results),
@@ -101,6 +102,22 @@ def checked(call: KernelCall, callee: Kernel, refuse: Refuse) -> KernelCall:
                 f"'{argument.name}' is read and written, and is given two parts of arrays",
             )
     return new
+
+
+def _with_sides(call: KernelCall, callee: Kernel) -> KernelCall:
+    """Return a call with what is written on the left, if all of it stands among the arguments.
+
+    It does in a call that assigns nothing: then it gives all arguments, in order.
+    """
+    parts = tuple([a for a in call.arguments if isinstance(a, ex.SubArrayRef)])
+    fits = len(call.arguments) == len(inputs(callee)) and len(call.results) == len(outputs(callee))
+    if fits or parts != call.results or len(call.arguments) != len(callee.arguments):
+        return call
+    given = {a.name: node for a, node in zip(callee.arguments, call.arguments, strict=True)}
+    return call.copy(
+        arguments=tuple([given[a.name] for a in inputs(callee)]),
+        results=tuple([given[a.name] for a in outputs(callee)]),
+    )
 
 
 def _fitting(argument: Argument, node: Expression, refuse: Refuse) -> Expression:

@@ -23,7 +23,13 @@ from polygen.analysis.pairs.instance_pairs import witness
 from polygen.analysis.typing.call_arguments import Given, given_by, outputs
 from polygen.analysis.values.sound_accesses import NOTHING
 from polygen.analysis.wellformed.access_order import check_pairs
-from polygen.errors import CallAssumption, NestingDecides, OverlappingParts, UnorderedAccess
+from polygen.errors import (
+    CallAssumption,
+    NestingDecides,
+    OutOfBounds,
+    OverlappingParts,
+    UnorderedAccess,
+)
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
@@ -44,6 +50,7 @@ def check_calls_of_kernels(kernel: Kernel) -> None:
 
     Raises:
         CallAssumption: if a kernel is given numbers that it does not assume.
+        OutOfBounds: if it uses more than it is given, where it is said how long parts are.
         OverlappingParts: if two parts of arrays overlap, one of them written, or elements of one
             that is written do.
         UnorderedAccess: if only the loops in a kernel that is called would order what calls in
@@ -107,6 +114,9 @@ class _Check:
 
     def run(self) -> None:
         self._check_assumptions()
+        for name, part in self._given.arrays.items():
+            for axis, extent in part.extents:
+                self._check_extent(name, part, part.swept_inames.index(axis), extent)
         written = {a.name for a in outputs(self.callee)}
         arrays = [a for a in self.callee.arguments if isinstance(a, GlobalArg)]
         for at, first in enumerate(arrays):
@@ -139,6 +149,32 @@ class _Check:
         return shown_values(point, (*self.kernel.inames, *self.kernel.parameters))
 
     # --- parts of arrays
+
+    def _check_extent(
+        self, name: str, part: ex.SubArrayRef, axis: int, extent: ex.Expression
+    ) -> None:
+        """Check that a part of which it is said how long it is has all that is used of it."""
+        if name not in references_by_name(self.callee.expanded):
+            return
+        used = f"{_FIRST}{axis}"
+        beyond = ex.Comparison(ex.Variable(used), ">=", extent)
+        outside = condition_set(beyond, self._names | walk.free_variables(beyond))
+        assert outside is not None, "the language takes affine extents alone"
+        found = self._place.intersect(self._used(name, _FIRST)).intersect(outside)
+        if found.is_empty():
+            return
+        point = witness(found)
+        place = self._shown(point)
+        size = show_expression(extent)
+        raise OutOfBounds(
+            f"the call '{self.call.id}' gives kernel '{self.callee.name}' "
+            f"'{show_expression(part)}', of {size} elements along axis {axis}, and that uses "
+            f"'{name}' with the subscript {point.get(used, 0)} there"
+            + (f" (where {place})" if place else ""),
+            where=self.call.location,
+            excerpt=excerpt(self.kernel, self.call.id),
+            remedy="give it a longer part, or make a kernel that needs less",
+        )
 
     def _check_pair(self, first: GlobalArg, second: GlobalArg) -> None:
         if first.may_alias and second.may_alias:

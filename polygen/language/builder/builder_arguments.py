@@ -111,7 +111,7 @@ def values_of(value: Any, count: int) -> tuple[Expression, ...]:
             )
         return values
     whole = readable_alone(value)
-    return (whole,) if count == 1 else tuple([ex.Component(whole, n) for n in range(count)])
+    return (whole,) if count < 2 else tuple([ex.Component(whole, n) for n in range(count)])
 
 
 def prefix_of(

@@ -58,7 +58,7 @@ class InstructionMethods(Draft):
         Parameters:
             target: a variable or an element; or a tuple of several, for as many values, or for
                 one call with so many results; or a `part` of an array that a called kernel
-                assigns.
+                assigns; or ``()`` for a call of a kernel that is given all of its arguments.
             value: what is assigned; or what `library` returns.
             id: its id; a new one if not given.
             within: the loops that it is in besides the open ones, all of them; found as for text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -146,14 +147,16 @@ class VariableMethods(Draft):
     @staticmethod
     @public_but("axes")
     @of_builder
-    def part(axes: Names, element: Any) -> Handle:
+    def part(axes: Names, element: Any, extents: Mapping[str, Any] | None = None) -> Handle:
         """Return ``[j]: a[i, j]``, part of an array, for a kernel that is called.
 
         Parameters:
             axes: names for its axes.
             element: an element: a function of these, or a tree that mentions their names.
+            extents: how long it is along some of them, as ``[j < 7]: a[i, j]`` says it.
         """
         names = words_of(axes)
         if callable(element) and not isinstance(element, ex.ExpressionNode | Handle):  # trees are
             element = element(*[Computed(ex.Variable(name)) for name in names])
-        return Computed(ex.SubArrayRef(names, tree_of(element)))
+        sizes = [(name, tree_of(size)) for name, size in (extents or {}).items()]
+        return Computed(ex.SubArrayRef(names, tree_of(element), tuple(sizes)))

@@ -199,6 +199,23 @@ def _called(d: Draw) -> None:
     )
 
 
+def _sliced(d: Draw) -> None:
+    b, o, q = d.b, d["o", "n, 3"], d["q", "n, 7"]
+    twice = b.function("twice", _TWICE)
+    given = b.part("_0", lambda k: q[d.i, 2 * k + 1], {"_0": 3})
+    b.assign(b.part("_0", lambda k: o[d.i, k]), twice(given))
+    bounded = b.part("k", lambda k: q[d.i, k], {"k": 5})
+    b.assign((), twice(bounded, b.part("k", lambda k: d["r", "n, 3"][d.i, k])))
+
+
+def _vectors(d: Draw) -> None:
+    b = d.b
+    first, second = (b.temporary(f"v_s{n}", "uint32") for n in range(2))
+    values = tuple(b.call("uint32", value) for value in (d.i, 3))
+    b.assign((first, second), values)
+    d.x[d.i] = first + second
+
+
 _TWICE = pg.make_function("{ [k]: 0<=k<3 }", "y[k] = 2*x[k]", name="twice")
 
 # Each the name, the lines, what says the same, and options of `make_kernel`.
@@ -336,6 +353,16 @@ CASES: list[Case] = [
         {},
     ),
     ("copies", "t[k] = x[k]  {asynchronous}", _copied, {}),
+    ("vectors", "<> v = make_uint2(i, 3)\nx[i] = v.s0 + v.y", _vectors, {}),
+    (
+        "slices",
+        """
+        o[i, :] = twice(q[i, 1:7:2])
+        twice([k < 5]: q[i, k], [k]: r[i, k])
+        """,
+        _sliced,
+        {"functions": {"twice": _TWICE}},
+    ),
     ("calls", "[k]: o[i, k] = twice([k]: q[i, k])", _called, {"functions": {"twice": _TWICE}}),
 ]
 NAMES = [name for name, *_ in CASES]
