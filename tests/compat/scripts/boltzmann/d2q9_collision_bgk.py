@@ -2,11 +2,7 @@
 
 import loopy as lp
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 
-ctx = cl.create_some_context(interactive=False)
-queue = cl.CommandQueue(ctx)
 knl = lp.make_kernel(
     "{ [s,q,a,b,c]: 0<=s<n and 0<=q,a,b,c<9 }",
     """
@@ -27,18 +23,18 @@ knl = lp.make_kernel(
     ],
     name="bgk",
     assumptions="n>=1",
+    target=lp.ExecutableCTarget(),
     lang_version=(2018, 2),
 )
 knl = lp.fix_parameters(knl, tau=0.8)
 rules = lp.find_rules_matching(knl.default_entrypoint, "*")
 knl = lp.expand_subst(knl)
-knl = lp.split_iname(knl, "s", 8, outer_tag="g.0", inner_tag="l.0")
 knl = lp.tag_inames(knl, "q:unr")
 cx = np.array([0, 1, 0, -1, 0, 1, -1, -1, 1.0])
 cy = np.array([0, 0, 1, 0, -1, 1, 1, -1, -1.0])
 w = np.array([16, 4, 4, 4, 4, 1, 1, 1, 1]) / 36
 f = 0.5 + np.random.default_rng(92).random((19, 9))
-evt, (g,) = knl(queue, f=f, w=w, cx=cx, cy=cy)
+evt, (g,) = knl(f=f, w=w, cx=cx, cy=cy)
 
 rho = f.sum(axis=1)
 u, v = f @ cx / rho, f @ cy / rho

@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -26,7 +27,6 @@ knl = lp.make_kernel(
     name="moments",
     assumptions="nx>=1 and ny>=1",
     options=lp.Options(return_dict=True),
-    lang_version=(2018, 2),
 )
 knl = lp.tag_inames(knl, {"q": "unr", "p": "unr", "r": "unr", "x": "g.1"})
 knl = lp.split_iname(knl, "y", 32, outer_tag="g.0", inner_tag="l.0")

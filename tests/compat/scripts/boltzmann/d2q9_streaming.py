@@ -17,7 +17,6 @@ knl = lp.make_kernel(
     ],
     name="stream",
     assumptions="nx>=1 and ny>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.tag_inames(knl, {"q": "g.2"})
 knl = lp.split_iname(knl, "x", 4, outer_tag="g.1", inner_tag="l.1")

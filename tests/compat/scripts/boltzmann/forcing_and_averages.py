@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -18,7 +19,6 @@ force = lp.make_kernel(
     ],
     name="force",
     assumptions="n>=1",
-    lang_version=(2018, 2),
 )
 average = lp.make_kernel(
     "{ [t,p]: 0<=t<n and 0<=p<9 }",
@@ -31,7 +31,6 @@ average = lp.make_kernel(
     ],
     name="average",
     assumptions="n>=1",
-    lang_version=(2018, 2),
 )
 both = lp.fuse_kernels([force, average], data_flow=[("f", 0, 1)])
 both = lp.add_dependency(both, "id:mean", "id:push")

@@ -22,7 +22,6 @@ knl = lp.make_kernel(
     ],
     name="assemble",
     assumptions="ne>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.split_iname(knl, "e", 16, outer_tag="g.0", inner_tag="l.0")
 knl = lp.tag_inames(knl, {"i": "unr"})

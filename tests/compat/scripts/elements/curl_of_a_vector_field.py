@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -23,7 +24,6 @@ knl = lp.make_kernel(
     ],
     name="curl",
     assumptions="ne>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.make_reduction_inames_unique(knl)
 knl = lp.tag_inames(knl, {"e": "g.0", "i": "l.0"})

@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -32,7 +33,6 @@ knl = lp.make_kernel(
     name="jumps",
     options=lp.Options(return_dict=True),
     assumptions="nf>=1 and np_>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.tag_inames(knl, {"f": "g.0"})
 rng = np.random.default_rng(66)

@@ -2,11 +2,7 @@
 
 import loopy as lp
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 
-ctx = cl.create_some_context(interactive=False)
-queue = cl.CommandQueue(ctx)
 knl = lp.make_kernel(
     "{ [e,i,j]: 0<=e<32 and 0<=i,j<4 }",
     "v[e,i] = sum(j, D[i,j]*u[e,j])",
@@ -15,17 +11,17 @@ knl = lp.make_kernel(
         lp.GlobalArg("D", np.float64, shape=(4, 4)),
     ],
     name="derive",
-    lang_version=(2018, 2),
+    target=lp.ExecutableCTarget(),
 )
 last = lp.tag_array_axes(knl, "u,v", "N0,N1")
 blocked = lp.split_array_dim(knl, ("u", 0), 8, auto_split_inames=False)
-blocked = lp.split_iname(blocked, "e", 8, outer_tag="g.0", inner_tag="l.0")
+blocked = lp.split_iname(blocked, "e", 8)
 shape = list(blocked.default_entrypoint.arg_dict["u"].shape)
 rng = np.random.default_rng(78)
 u, D = rng.random((32, 4)), rng.random((4, 4))
-evt, (v,) = knl(queue, u=u, D=D)
-evt, (v_last,) = last(queue, u=np.asfortranarray(u), D=D)
-evt, (v_blocked,) = blocked(queue, u=u.reshape(4, 8, 4), D=D)
+evt, (v,) = knl(u=u, D=D)
+evt, (v_last,) = last(u=np.asfortranarray(u), D=D)
+evt, (v_blocked,) = blocked(u=u.reshape(4, 8, 4), D=D)
 
 RESULTS = {"first": v, "last": v_last, "blocks": v_blocked, "shape": shape}
 EXPECTED = {"first": u @ D.T, "last": u @ D.T, "blocks": u @ D.T, "shape": [4, 8, 4]}

@@ -2,11 +2,7 @@
 
 import loopy as lp
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 
-ctx = cl.create_some_context(interactive=False)
-queue = cl.CommandQueue(ctx)
 knl = lp.make_kernel(
     ["{ [v]: 0<=v<nv }", "{ [c]: 0<=c<count }"],
     """
@@ -25,16 +21,16 @@ knl = lp.make_kernel(
     ],
     name="lump",
     assumptions="nv>=1",
+    target=lp.ExecutableCTarget(),
     lang_version=(2018, 2),
 )
-knl = lp.split_iname(knl, "v", 16, outer_tag="g.0", inner_tag="l.0")
 rng = np.random.default_rng(70)
 tri = np.array([rng.permutation(12)[:3] for _ in range(21)])
 area = rng.random(21)
 elem = np.concatenate([np.nonzero((tri == v).any(axis=1))[0] for v in range(12)])
 counts = [(tri == v).any(axis=1).sum() for v in range(12)]
 first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-evt, (lumped,) = knl(queue, first=first, elem=elem.astype(np.int32), area=area)
+evt, (lumped,) = knl(first=first, elem=elem.astype(np.int32), area=area)
 
 expected = np.zeros(12)
 np.add.at(expected, tri, area[:, None] / 3)

@@ -5,6 +5,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 from loopy.kernel.data import AddressSpace
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -39,7 +40,6 @@ knl = lp.make_kernel(
     ],
     name="gauss_points",
     assumptions="ne>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.split_iname(knl, "e", 32, outer_tag="g.0", inner_tag="l.0")
 edges = np.linspace(-1, 2, 48)

@@ -2,11 +2,7 @@
 
 import loopy as lp
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 
-ctx = cl.create_some_context(interactive=False)
-queue = cl.CommandQueue(ctx)
 n = 5
 knl = lp.make_kernel(
     "{ [e,a,b,c,m,a2,b2,c2,m2,a3,b3,c3,m3]: 0<=e<ne and 0<=a,b,c,m,a2,b2,c2,m2,a3,b3,c3,m3<5 }",
@@ -26,12 +22,13 @@ knl = lp.make_kernel(
     ],
     name="contract",
     assumptions="ne>=1",
+    target=lp.ExecutableCTarget(),
     lang_version=(2018, 2),
 )
-knl = lp.tag_inames(knl, {"e": "g.0", "m": "unr", "m2": "unr", "m3": "unr"})
+knl = lp.tag_inames(knl, {"m": "unr", "m2": "unr", "m3": "unr"})
 rng = np.random.default_rng(72)
 B, u = rng.normal(size=(n, n)), rng.normal(size=(3, n, n, n))
-evt, (v,) = knl(queue, B=B, u=u)
+evt, (v,) = knl(B=B, u=u)
 
 RESULTS = {"v": v}
 EXPECTED = {"v": np.einsum("ax,by,cz,exyz->eabc", B, B, B, u, optimize=True)}

@@ -12,7 +12,6 @@ knl = lp.make_kernel(
     "{ [i]: 0<=i<n }",
     [f"out_{name}[i] = {name}(x[i])" for name in unary]
     + ["out_max[i] = fmax(x[i], y[i])", "out_min[i] = fmin(x[i], y[i])", "out_pow[i] = x[i]**y[i]"],
-    lang_version=(2018, 2),
 )
 knl = lp.set_options(knl, return_dict=True)
 knl = lp.split_iname(knl, "i", 32, outer_tag="g.0", inner_tag="l.0")

@@ -2,11 +2,7 @@
 
 import loopy as lp
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 
-ctx = cl.create_some_context(interactive=False)
-queue = cl.CommandQueue(ctx)
 knl = lp.make_kernel(
     "{ [i]: 0<=i<n-1 }",
     "d[i] = (u[i+1] - u[i])/h",
@@ -16,6 +12,7 @@ knl = lp.make_kernel(
         lp.ValueArg("h", np.float64),
         lp.ValueArg("n", np.int32),
     ],
+    target=lp.ExecutableCTarget(),
     lang_version=(2018, 2),
 )
 knl = lp.assume(knl, "n>=2")
@@ -24,9 +21,9 @@ knl = lp.split_iname(knl, "i", 8, slabs=(0, 1), inner_tag="unr")
 knl = lp.prioritize_loops(knl, "i_outer,i_inner")
 
 u = np.sin(np.linspace(0, 3, 101))
-evt, (d,) = knl(queue, u=u, h=0.03)
-evt, (d_plain,) = plain(queue, u=u, h=0.03)
-evt, (d_two,) = knl(queue, u=u[:2].copy(), h=0.03)
+evt, (d,) = knl(u=u, h=0.03)
+evt, (d_plain,) = plain(u=u, h=0.03)
+evt, (d_two,) = knl(u=u[:2].copy(), h=0.03)
 
 RESULTS = {"with slabs": d, "as written": d_plain, "two points": d_two}
 EXPECTED = {

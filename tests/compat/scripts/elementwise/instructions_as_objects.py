@@ -2,12 +2,8 @@
 
 import loopy as lp
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 from pymbolic import parse, var
 
-ctx = cl.create_some_context(interactive=False)
-queue = cl.CommandQueue(ctx)
 i = var("i")
 knl = lp.make_kernel(
     "{ [i]: 0<=i<n }",
@@ -28,10 +24,11 @@ knl = lp.make_kernel(
         ),
     ],
     [lp.GlobalArg("a,out", np.float32, shape=lp.auto), ...],
+    target=lp.ExecutableCTarget(),
     lang_version=(2018, 2),
 )
 a = np.random.default_rng(10).random(31).astype(np.float32)
-evt, (out,) = knl(queue, a=a)
+evt, (out,) = knl(a=a)
 
 
 def halve(insn):
@@ -40,7 +37,7 @@ def halve(insn):
 
 
 halved = lp.for_each_kernel(lp.map_instructions)(knl, "tag:last", halve)
-evt, (half,) = halved(queue, a=a)
+evt, (half,) = halved(a=a)
 entry = knl.default_entrypoint
 
 RESULTS = {

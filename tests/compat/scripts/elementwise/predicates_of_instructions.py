@@ -18,7 +18,6 @@ knl = lp.make_kernel(
         lp.GlobalArg("x,dx", np.float32, shape="n"),
         "...",
     ],
-    lang_version=(2018, 2),
 )
 always = lp.remove_predicates_from_insn(
     knl, knl.default_entrypoint.id_to_insn["move"].predicates, "id:move"

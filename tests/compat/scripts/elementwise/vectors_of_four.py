@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -13,7 +14,6 @@ knl = lp.make_kernel(
     [lp.GlobalArg("a,b,out", np.float32, shape=("n", 4)), "..."],
     fixed_parameters={"width": 4},
     name="vectors",
-    lang_version=(2018, 2),
 )
 knl = lp.tag_inames(knl, {"c": "vec"})
 knl = lp.tag_array_axes(knl, "a,b,out", "C,vec")

@@ -20,7 +20,6 @@ knl = lp.make_kernel(
     name="surface",
     assumptions="K>=1",
     fixed_parameters={"Nv": Nv, "Nf": Nf * Nfp},
-    lang_version=(2018, 2),
 )
 ref_knl = knl
 knl = lp.tag_inames(knl, {"n": "l.0"})

@@ -17,7 +17,6 @@ base = lp.make_kernel(
         "...",
     ],
     assumptions="n,m >= 1",
-    lang_version=(2018, 2),
 )
 rng = np.random.default_rng(25)
 a, b = rng.random(19), rng.random(31)

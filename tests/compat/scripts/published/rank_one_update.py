@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -17,7 +18,6 @@ knl = lp.make_kernel(
     ],
     name="rank_one",
     assumptions="n >= 64 and n mod 64 = 0",
-    lang_version=(2018, 2),
 )
 ref_knl = knl
 

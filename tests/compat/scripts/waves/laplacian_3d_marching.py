@@ -20,7 +20,6 @@ knl = lp.make_kernel(
     ],
     name="laplace3d",
     assumptions="nx>=1 and ny>=1 and nz>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.split_iname(knl, "y", 4, outer_tag="g.1", inner_tag="l.1")
 knl = lp.split_iname(knl, "z", 16, outer_tag="g.0", inner_tag="l.0")

@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -17,7 +18,6 @@ restrict = lp.make_kernel(
     ],
     name="restrict_",
     assumptions="m>=2",
-    lang_version=(2018, 2),
 )
 prolong = lp.make_kernel(
     "{ [i,o]: 0<=i<m and 0<=o<2 }",
@@ -29,7 +29,6 @@ prolong = lp.make_kernel(
     ],
     name="prolong",
     assumptions="m>=1",
-    lang_version=(2018, 2),
 )
 prolong = lp.tag_inames(prolong, {"o": "unr"})
 prolong = lp.split_iname(prolong, "i", 8, outer_tag="g.0", inner_tag="l.0")

@@ -2,11 +2,7 @@
 
 import loopy as lp
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 
-ctx = cl.create_some_context(interactive=False)
-queue = cl.CommandQueue(ctx)
 knl = lp.make_kernel(
     "{ [i]: 1<=i<n-1 }",
     """
@@ -23,22 +19,22 @@ knl = lp.make_kernel(
     ],
     name="shallow_water",
     assumptions="n>=3",
+    target=lp.ExecutableCTarget(),
     lang_version=(2018, 2),
 )
 rules = sorted(lp.find_rules_matching(knl.default_entrypoint, "flux_*"))
 knl = lp.tag_instructions(knl, "update")
 tagged = [insn.id for insn in lp.find_instructions(knl, "tag:update")]
-knl = lp.split_iname(knl, "i", 64, outer_tag="g.0", inner_tag="l.0")
 rng = np.random.default_rng(42)
 h, hu = 1 + rng.random(39), rng.normal(size=39)
-h_new, hu_new = cl.array.to_device(queue, h), cl.array.to_device(queue, hu)
-knl(queue, h=h, hu=hu, h_new=h_new, hu_new=hu_new, grav=9.81, ratio=0.05)
+h_new, hu_new = h.copy(), hu.copy()
+knl(h=h, hu=hu, h_new=h_new, hu_new=hu_new, grav=9.81, ratio=0.05)
 
 g = hu * hu / h + 0.5 * 9.81 * h * h
 h_np, hu_np = h.copy(), hu.copy()
 h_np[1:-1] = 0.5 * (h[:-2] + h[2:]) - 0.025 * (hu[2:] - hu[:-2])
 hu_np[1:-1] = 0.5 * (hu[:-2] + hu[2:]) - 0.025 * (g[2:] - g[:-2])
-RESULTS = {"h": h_new.get(), "hu": hu_new.get(), "rules": rules, "tagged": sorted(tagged)}
+RESULTS = {"h": h_new, "hu": hu_new, "rules": rules, "tagged": sorted(tagged)}
 EXPECTED = {
     "h": h_np,
     "hu": hu_np,

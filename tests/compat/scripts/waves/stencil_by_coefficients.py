@@ -19,7 +19,6 @@ knl = lp.make_kernel(
     ],
     name="stencil",
     assumptions="n>=1 and npts>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.fix_parameters(knl, npts=7)
 knl = lp.tag_inames(knl, {"p": "unr"})

@@ -20,7 +20,6 @@ knl = lp.make_kernel(
     ],
     name="wave_step",
     assumptions="nx>=3 and ny>=3",
-    lang_version=(2018, 2),
 )
 knl = lp.expand_subst(knl)
 knl = lp.split_iname(knl, "i", 8, outer_tag="g.1", inner_tag="l.1")

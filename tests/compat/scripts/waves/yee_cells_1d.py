@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -12,14 +13,12 @@ electric = lp.make_kernel(
     "ez[i] = ez[i] + ce*(hy[i] - hy[i-1])",
     [lp.GlobalArg("ez", np.float64, shape="n+1"), lp.GlobalArg("hy", np.float64, shape="n"), ...],
     name="electric",
-    lang_version=(2018, 2),
 )
 magnetic = lp.make_kernel(
     "{ [i]: 0<=i<n }",
     "hy[i] = hy[i] + ch*(ez[i+1] - ez[i])",
     [lp.GlobalArg("ez", np.float64, shape="n+1"), lp.GlobalArg("hy", np.float64, shape="n"), ...],
     name="magnetic",
-    lang_version=(2018, 2),
 )
 electric = lp.add_dtypes(electric, {"ce": np.float64})
 magnetic = lp.add_dtypes(magnetic, {"ch": np.float64})
