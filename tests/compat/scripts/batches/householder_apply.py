@@ -3,7 +3,7 @@
 import loopy as lp
 import numpy as np
 import pyopencl as cl
-import pyopencl.array
+from pyopencl.array import to_device
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -35,7 +35,7 @@ knl = lp.make_kernel(
 )
 knl = lp.fix_parameters(knl, m=m, n=n)
 knl = lp.tag_inames(knl, "b:g.0")
-evt, (out,) = knl(queue, a=cl.array.to_device(queue, a))
+evt, (out,) = knl(queue, a=to_device(queue, a))
 
 expected = np.empty_like(a)
 for b in range(nb):

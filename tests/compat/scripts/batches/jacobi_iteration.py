@@ -28,7 +28,7 @@ knl = lp.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.0")
 knl = lp.assume(knl, "n >= 1")
 a_dev, b_dev = cl.array.to_device(queue, a), cl.array.to_device(queue, b)
 x = cl.array.zeros(queue, n, np.float64)
-for _sweep in range(40):
+for _sweep in range(20):
     evt, (x,) = knl(queue, a=a_dev, b=b_dev, x=x)
 
 RESULTS = {"x": x.get()}

@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.kernel.data import AddressSpace
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -22,7 +23,7 @@ knl = lp.make_kernel(
     """,
     [
         lp.GlobalArg("a,b,x,y", np.float64, shape=lp.auto),
-        lp.TemporaryVariable("t", np.float64, shape=(na, nb), address_space=lp.AddressSpace.LOCAL),
+        lp.TemporaryVariable("t", np.float64, shape=(na, nb), address_space=AddressSpace.LOCAL),
         "...",
     ],
     name="kron",

@@ -35,7 +35,7 @@ scale = lp.make_kernel(
 )
 scale = lp.set_options(scale, return_dict=True)
 x = cl.array.to_device(queue, np.ones(n))
-for _ in range(30):
+for _ in range(18):
     _, (y,) = matvec(queue, a=a, x=x)
     _, out = scale(queue, y=y)
     x = out["x"]

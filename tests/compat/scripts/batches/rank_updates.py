@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -26,7 +27,6 @@ knl = lp.make_kernel(
         ...,
     ],
     assumptions="nb mod 4 = 0 and nb>=4",
-    lang_version=(2018, 2),
 )
 knl = lp.fix_parameters(knl, n=n)
 knl = lp.split_iname(knl, "b", 4, outer_tag="g.0", inner_tag="ilp")

@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -35,7 +36,6 @@ knl = lp.make_kernel(
         lp.ValueArg("nsys,n", np.int32),
     ],
     assumptions="nsys>=1 and n>=2",
-    lang_version=(2018, 2),
 )
 knl = lp.split_iname(knl, "s", 16, outer_tag="g.0", inner_tag="l.0")
 knl = lp.set_options(knl, return_dict=True)

@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.kernel.data import UnrollTag
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -30,7 +31,7 @@ knl = lp.tag_inames(knl, {"k": "unr"})
 evt, (y,) = knl(queue, x=cl.array.to_device(queue, x), coeff=cl.array.to_device(queue, coeff))
 
 tags = {
-    name: bool(knl.default_entrypoint.iname_tags_of_type(name, lp.kernel.data.UnrollTag))
+    name: bool(knl.default_entrypoint.iname_tags_of_type(name, UnrollTag))
     for name in ("k", "i_outer")
 }
 RESULTS = {"y": y.get(), "unrolled": tags}

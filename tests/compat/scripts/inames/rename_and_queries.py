@@ -2,6 +2,7 @@
 
 import loopy as lp
 import numpy as np
+from loopy.kernel.data import GroupInameTag
 
 knl = lp.make_kernel(
     "{ [i,j,unused]: 0<=i<n and 0<=j<5 and 0<=unused<3 }",
@@ -17,7 +18,7 @@ knl = lp.remove_unused_inames(knl)
 knl = lp.rename_iname(knl, "j", "col")
 knl = lp.rename_iname(knl, "i", "row", within="id:y", preserve_tags=True)
 knl = lp.tag_inames(knl, {"col": "l.0", "row": "g.0"})
-kernel = lp.untag_inames(knl["asked"], "row", lp.kernel.data.GroupInameTag)
+kernel = lp.untag_inames(knl["asked"], "row", GroupInameTag)
 knl = knl.with_kernel(kernel)
 
 RESULTS = {

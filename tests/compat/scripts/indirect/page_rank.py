@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -35,7 +36,6 @@ knl = lp.make_kernel(
         lp.ValueArg("n,nlinks", np.int32),
     ],
     assumptions="n>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.split_iname(knl, "i", 8, outer_tag="g.0", inner_tag="l.0")
 links_dev = {

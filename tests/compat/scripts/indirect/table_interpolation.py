@@ -3,7 +3,7 @@
 import loopy as lp
 import numpy as np
 import pyopencl as cl
-import pyopencl.array
+from pyopencl.array import to_device
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -34,8 +34,8 @@ knl = lp.split_iname(knl, "i", 4, inner_tag="ilp")
 knl = lp.split_iname(knl, "i_outer", 16, outer_tag="g.0", inner_tag="l.0")
 evt, (y,) = knl(
     queue,
-    x=cl.array.to_device(queue, x),
-    table=cl.array.to_device(queue, table),
+    x=to_device(queue, x),
+    table=to_device(queue, table),
     lo=0.0,
     hi=3.0,
     m=table.size,

@@ -3,7 +3,7 @@
 import loopy as lp
 import numpy as np
 import pyopencl as cl
-import pyopencl.array
+from pyopencl.array import to_device
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -37,9 +37,9 @@ knl = lp.tag_inames(knl, {"c": "unr", "c2": "unr", "c3": "unr", "c4": "unr"})
 knl = lp.split_iname(knl, "p", 16, outer_tag="g.0", inner_tag="l.0")
 evt, (vnew,) = knl(
     queue,
-    v=cl.array.to_device(queue, vel),
-    e=cl.array.to_device(queue, efield),
-    b=cl.array.to_device(queue, bfield),
+    v=to_device(queue, vel),
+    e=to_device(queue, efield),
+    b=to_device(queue, bfield),
     h=dt / 2,
 )
 

@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -38,7 +39,6 @@ knl = lp.make_kernel(
     """,
     [lp.GlobalArg("u0,u", np.float64, shape="n,2"), lp.ValueArg("h", np.float64), "..."],
     seq_dependencies=True,
-    lang_version=(2018, 2),
 )
 knl = lp.fix_parameters(knl, nsteps=nsteps)
 knl = lp.assume(knl, "n>=1")

@@ -3,6 +3,7 @@
 import loopy as lp
 import numpy as np
 import pyopencl as cl
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -18,7 +19,6 @@ knl = lp.make_kernel(
     """,
     [lp.GlobalArg("a", np.float32, shape="m,n"), "..."],
     assumptions="m>=1 and n>=1",
-    lang_version=(2018, 2),
 )
 rank = lp.make_kernel(
     "{ [i,j,k,l]: 0<=i,k<m and 0<=j,l<n }",
@@ -29,7 +29,6 @@ rank = lp.make_kernel(
         "...",
     ],
     assumptions="m>=1 and n>=1",
-    lang_version=(2018, 2),
 )
 knl = lp.set_options(knl, return_dict=True)
 evt, out = knl(queue, a=a)

@@ -3,7 +3,7 @@
 import loopy as lp
 import numpy as np
 import pyopencl as cl
-import pyopencl.array
+from pyopencl.array import to_device
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -24,7 +24,7 @@ knl = lp.make_kernel(
 )
 knl = lp.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.0")
 knl = lp.set_options(knl, return_dict=True)
-evt, out = knl(queue, x=cl.array.to_device(queue, x))
+evt, out = knl(queue, x=to_device(queue, x))
 
 RESULTS = {"high": out["high"].get(), "low": out["low"].get()}
 EXPECTED = {"high": np.maximum.accumulate(x), "low": np.minimum.accumulate(x)}

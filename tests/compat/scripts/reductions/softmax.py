@@ -4,6 +4,7 @@ import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from loopy.version import LOOPY_USE_LANGUAGE_VERSION_2018_2  # noqa: F401
 
 ctx = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(ctx)
@@ -26,7 +27,6 @@ knl = lp.make_kernel(
     [lp.GlobalArg("x,p", np.float32, shape="m,n"), lp.ValueArg("m,n", np.int32), "..."],
     assumptions="m>=1 and n>=1",
     name="softmax",
-    lang_version=(2018, 2),
 )
 knl = lp.tag_inames(knl, {"i": "g.0"})
 knl = lp.set_options(knl, return_dict=True)

@@ -12,7 +12,8 @@ knl = lp.make_kernel(
     for c
         <> mu = sum(r, x[r,c])/n
         <> m2 = sum(r2, (x[r2,c] - mu)**2)/n
-        <> m3 = sum(r3, (x[r3,c] - mu)**3)/n
+        dev(q) := x[q,c] - mu
+        <> m3 = sum(r3, dev(r3)*dev(r3)*dev(r3))/n
         mean[c] = mu
         var[c] = m2
         skew[c] = m3 / m2**1.5
