@@ -17,8 +17,8 @@ rng = np.random.default_rng(9)
 J = rng.normal(size=(dim, dim, nel))
 R = rng.normal(size=(dim, ndofs, ndofs))
 u = rng.normal(size=(nel, ndofs))
-to_dev = lambda array: cl.array.to_device(queue, array)  # noqa: E731
-evt, (out,) = knl(queue, J=to_dev(J), R=to_dev(R), u=to_dev(u))
+arrays = {name: cl.array.to_device(queue, value) for name, value in (("J", J), ("R", R), ("u", u))}
+evt, (out,) = knl(queue, **arrays)
 
 RESULTS = {"grad": out.get(), "args": sorted(arg.name for arg in knl.default_entrypoint.args)[:3]}
 EXPECTED = {"grad": np.einsum("xre,rij,ej->xei", J, R, u), "args": ["J", "Ne", "Ni"]}

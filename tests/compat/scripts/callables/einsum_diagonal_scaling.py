@@ -1,4 +1,4 @@
-"""C = L diag(d) R by einsum on the host, and the number of its reductions."""
+"""C = L diag(d) R by einsum on the host, and what it sums over."""
 
 import loopy as lp
 import numpy as np
@@ -12,5 +12,17 @@ rng = np.random.default_rng(50)
 L, d, R = rng.normal(size=(6, 9)), rng.normal(size=9), rng.normal(size=(9, 4))
 evt, (out,) = knl(L=L, d=d, R=R)
 
-RESULTS = {"out": out, "reduced": sorted(insn.reduction_inames())}
-EXPECTED = {"out": L @ np.diag(d) @ R, "reduced": ["k"]}
+evt, (again,) = lp.prioritize_loops(knl, "j,i")(L=L, d=-d, R=R)
+
+RESULTS = {
+    "out": out,
+    "again": again,
+    "reduced": sorted(insn.reduction_inames()),
+    "args": [arg.name for arg in inner.args if isinstance(arg, lp.ArrayArg)],
+}
+EXPECTED = {
+    "out": L @ np.diag(d) @ R,
+    "again": -(L @ np.diag(d) @ R),
+    "reduced": ["k"],
+    "args": ["L", "R", "d", "out"],
+}

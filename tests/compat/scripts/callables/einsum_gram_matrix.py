@@ -13,6 +13,8 @@ knl = lp.make_einsum(
     name="gram",
 )
 knl = lp.add_dtypes(knl, {"V": np.float64, "V2": np.float64})
+knl = lp.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.1")
+knl = lp.split_iname(knl, "j", 4, outer_tag="g.1", inner_tag="l.0")
 RESULTS = {"name": knl.default_entrypoint.name}
 
 V = np.random.default_rng(2).normal(size=(19, 10))
