@@ -1,4 +1,4 @@
-"""Morton codes of grid points: shifts, masks and bitwise or on unsigned integers."""
+"""Morton codes of grid points: shifts, masks, bitwise or and exclusive or on integers."""
 
 import loopy as lp
 import numpy as np
