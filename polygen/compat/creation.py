@@ -72,6 +72,7 @@ def _made(
     steps = _steps(given)
     instructions = _with_rules(instructions, given.pop("substitutions", None))
     own["silenced_warnings"] = _ours(given.pop("silenced_warnings", ()))
+    own["well_formed"] = "later"
     own["target"] = target_name(given.pop("target", None))
     order = _order(given)
     data = _data(kernel_data, given)

@@ -24,8 +24,10 @@ from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.public import in_users_names, public
 from polygen.ir.verify import verify
+from polygen.language.kernel_assembly import determined
 from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged, prove
+from polygen.transformation.completed import completed
 from polygen.transformation.interface import Interface
 from polygen.transformation.results import (
     expanded,
@@ -54,9 +56,13 @@ class Transformation(Protocol[_P]):
 @overload
 def transformation(function: _Function[_P]) -> Transformation[_P]: ...
 @overload
-def transformation(*, declared: bool) -> Callable[[_Function[_P]], Transformation[_P]]: ...
+def transformation(
+    *, declared: bool = False, says_more: bool = False
+) -> Callable[[_Function[_P]], Transformation[_P]]: ...
 @public
-def transformation(function: Any = None, *, declared: bool = False) -> Any:
+def transformation(
+    function: Any = None, *, declared: bool = False, says_more: bool = False
+) -> Any:
     """Make a transformation of a function from a kernel to a kernel.
 
     The result checks its arguments by their annotations, checks that the new kernel fits
@@ -73,21 +79,27 @@ def transformation(function: Any = None, *, declared: bool = False) -> Any:
         function: takes a kernel and arguments.
         declared: the transformation changes the kernel's meaning or interface on purpose, or
             states a fact: nothing is proved.
+        says_more: the transformation adds order, types, or facts, or has no say in results.  A
+            kernel whose result is not determined yet (``make_kernel(..., well_formed="later")``)
+            takes it as part of how it is made; all other steps refuse such a kernel.
 
     Raises:
         IllegalStep, CannotProve, NotTheSame: when a step is taken that cannot be proved.
+        IllFormedKernel: when a step is taken that relies on a result, and none is determined.
         ProofLimit: when a step, or its proof, is too much work for isl.
     """
     if function is None:
-        return functools.partial(_make_step, declared=declared)
-    return _make_step(function, declared=declared)
+        return functools.partial(_make_step, declared=declared, says_more=says_more)
+    return _make_step(function, declared=declared, says_more=says_more)
 
 
 # The step of polygen's own that is being taken: errors in the steps inside of it speak of that one.
 _ASKED: ContextVar[str | None] = ContextVar("_ASKED", default=None)
 
 
-def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) -> Any:
+def _make_step(
+    function: Callable[..., Kernel | Rearranged], *, declared: bool, says_more: bool
+) -> Any:
     interface = Interface(function)
 
     @functools.wraps(function)
@@ -99,6 +111,8 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             return kernel.with_step(old, step(old, *args, unsafe=unsafe, **kwargs))
         arguments = interface.bind(kernel, args, kwargs)
         interface.check_unsafe(unsafe)
+        if not says_more and not unsafe:
+            kernel = determined(kernel)
         # Whoever vouches for a step does so for the steps that it takes inside.
         proofs = without_proofs() if unsafe else nullcontext()
         name = _ASKED.get() or interface.name
@@ -119,12 +133,14 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             start = kernel if result.restated is None else result.restated
             if unsafe:
                 arguments["unsafe"] = True
-            elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
+            elif _is_to_be_proved(result.kernel, kernel, declared=declared):
                 interface.check_start(result)
                 result = _proved(name, start, result)
             taken = Step(interface.name, tuple(arguments.items()), step)
             claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
             new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
+            if _ASKED.get() is None:
+                new = completed(new, _proved)
             if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
                 note_sound(new.expanded)
             if _ASKED.get() is None:  # what steps take inside may be mended there
@@ -134,6 +150,12 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             return new
 
     return step
+
+
+def _is_to_be_proved(new: Kernel, old: Kernel, *, declared: bool) -> bool:
+    """Tell whether a step has a result to keep, and is not proved yet."""
+    is_open = old.later is not None and old.later.open
+    return not (declared or is_open) and proofs_are_on() and not _came_by_steps(new, old)
 
 
 def _proved(name: str, start: Kernel, result: Rearranged) -> Rearranged:
