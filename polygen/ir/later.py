@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from polygen.ir.tags import InameTag
 
@@ -18,11 +19,15 @@ class Later:
         priorities: loop orders that name loops which a later step makes.
         tags: tags of inames that share an instruction with another one on the same axis, until a
             step takes one of them out of it.
+        facts: of one that is open, the kernel with those of the steps since that state facts alone;
+            None if no others were taken.  If that kernel is determined, the others have a result
+            to keep.
     """
 
     open: str = ""
     priorities: tuple[tuple[str, ...], ...] = ()
     tags: tuple[tuple[str, InameTag], ...] = ()
+    facts: Any = None
 
     def with_priority(self, names: tuple[str, ...]) -> Later:
         """Return this with one more loop order."""

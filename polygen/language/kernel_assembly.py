@@ -240,7 +240,7 @@ def judged(kernel: Kernel) -> Kernel:
         return kernel
     if not proofs_are_on():
         return kernel
-    found = kernel.copy(later=replace(kernel.later, open=""))
+    found = kernel.copy(later=replace(kernel.later, open="", facts=None))
     try:
         check_made(found)
     except UserError as error:
@@ -258,7 +258,7 @@ def determined(kernel: Kernel) -> Kernel:
     """
     if kernel.later is None or not kernel.later.open or not proofs_are_on():
         return kernel
-    found = kernel.copy(later=replace(kernel.later, open=""))
+    found = kernel.copy(later=replace(kernel.later, open="", facts=None))
     check_made(found)
     return found
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
 from polygen.analysis.integers.proving import proofs_are_on
+from polygen.errors import UserError
 from polygen.ir.kernel import Kernel
 from polygen.ir.later import Later
 from polygen.ir.verify import clash, verify
@@ -30,17 +32,55 @@ def completed(kernel: Kernel, prove: Prove) -> Kernel:
     if kernel.later is None or kernel.later == Later():
         return kernel
     if kernel.later.open:
-        kernel = judged(kernel)
+        kernel = _judged(kernel, prove)
     for names in kernel.later.priorities if kernel.later else ():
         if kernel.home_domains.keys() >= {*names}:
             new = with_priority(_without(kernel, names), names)
             kernel = _proved("prioritize_loops", kernel, new, prove)
-    for iname, tag in kernel.later.tags if kernel.later else ():
+    waiting = () if kernel.later is None or _is_open(kernel) else kernel.later.tags
+    for iname, tag in waiting:
         tags = {**kernel.tags, iname: tag}
         if iname in kernel.home_domains and clash(kernel, tags) is None:
             new = _without(kernel, (iname, tag)).copy(tags=tags)
             kernel = _proved("tag_inames", kernel, new, prove)
     return kernel
+
+
+def _is_open(kernel: Kernel) -> bool:
+    """Tell whether no proof can rest on the result of a kernel."""
+    return kernel.later is not None and bool(kernel.later.open) and proofs_are_on()
+
+
+def with_facts(old: Kernel, new: Kernel, again: Callable[[Kernel], Kernel] | None) -> Kernel:
+    """Return what a step made of an open kernel, with that kernel as facts alone would make it.
+
+    Parameters:
+        old: the kernel before the step.
+        new: the kernel after it.
+        again: takes the step, if it states a fact; else None.
+    """
+    if not _is_open(old) or old.later is None or new.later is None:
+        return new
+    facts = old.later.facts
+    if again is None:
+        facts = old if facts is None else facts
+    elif facts is not None:
+        with suppress(UserError):  # about what another step made: then that one is refused below
+            facts = again(facts)
+    return new.copy(later=replace(new.later, facts=facts))
+
+
+def _judged(kernel: Kernel, prove: Prove) -> Kernel:
+    """Return a kernel that was open, judged anew.
+
+    If facts alone would have determined its result, what other steps did is proved to keep it.
+    """
+    facts: Kernel | None = None if kernel.later is None else kernel.later.facts
+    found = judged(kernel)
+    if _is_open(found) or facts is None or _is_open(facts) or not proofs_are_on():
+        return found
+    names = [step.name for step in kernel.history if step not in facts.history]
+    return prove(names[0] if names else "a step", facts, Rearranged(found)).kernel
 
 
 def _without(kernel: Kernel, wish: object) -> Kernel:
@@ -65,6 +105,6 @@ def _proved(name: str, old: Kernel, new: Kernel, prove: Prove) -> Kernel:
         prove: as for `completed`.
     """
     verify(new, old)
-    if old.later is not None and old.later.open:
-        return judged(new)
+    if _is_open(old):
+        return _judged(new, prove)
     return prove(name, old, Rearranged(new)).kernel if proofs_are_on() else new

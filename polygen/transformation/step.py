@@ -27,7 +27,7 @@ from polygen.ir.verify import verify
 from polygen.language.kernel_assembly import determined
 from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged, prove
-from polygen.transformation.completed import completed
+from polygen.transformation.completed import completed, with_facts
 from polygen.transformation.interface import Interface
 from polygen.transformation.results import (
     expanded,
@@ -79,9 +79,10 @@ def transformation(
         function: takes a kernel and arguments.
         declared: the transformation changes the kernel's meaning or interface on purpose, or
             states a fact: nothing is proved.
-        says_more: the transformation adds order, types, or facts, or has no say in results.  A
-            kernel whose result is not determined yet (``make_kernel(..., well_formed="later")``)
-            takes it as part of how it is made; all other steps refuse such a kernel.
+        says_more: the transformation adds order, tags, types, or facts, or says which loops an
+            instruction is in.  A kernel whose result is not determined yet
+            (``make_kernel(..., well_formed="later")``) takes it as part of how it is made; all
+            other steps refuse such a kernel.
 
     Raises:
         IllegalStep, CannotProve, NotTheSame: when a step is taken that cannot be proved.
@@ -140,7 +141,8 @@ def _make_step(
             claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
             new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
             if _ASKED.get() is None:
-                new = completed(new, _proved)
+                again = functools.partial(_take, step, args, kwargs) if declared else None
+                new = completed(with_facts(kernel, new, again), _proved)
             if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
                 note_sound(new.expanded)
             if _ASKED.get() is None:  # what steps take inside may be mended there
@@ -150,6 +152,11 @@ def _make_step(
             return new
 
     return step
+
+
+def _take(step: Any, args: Any, kwargs: Any, kernel: Kernel) -> Kernel:
+    taken: Kernel = step(kernel, *args, **kwargs)
+    return taken
 
 
 def _is_to_be_proved(new: Kernel, old: Kernel, *, declared: bool) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Annotated, Any, TypeAlias, cast
 
+from polygen.analysis.integers.proving import proofs_are_on
 from polygen.errors import TagConflict
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag, GroupTag, InameTag
@@ -83,7 +84,10 @@ def with_tags(
 
 
 def _in_time(kernel: Kernel, tags: dict[str, InameTag], named: Sequence[str]) -> Kernel:
-    """Return a kernel with tags; those come later that put two inames of an instruction on one axis.
+    """Return a kernel with tags, or some of them later.
+
+    Those come later that put two inames of an instruction on one axis; all, if the result of the
+    kernel is open.
 
     Parameters:
         kernel: the kernel.
@@ -92,6 +96,9 @@ def _in_time(kernel: Kernel, tags: dict[str, InameTag], named: Sequence[str]) ->
     """
     assert kernel.later is not None
     waiting = {iname: tag for iname, tag in kernel.later.tags if iname not in named}
+    if kernel.later.open and proofs_are_on():
+        waiting |= {iname: tags[iname] for iname in named if tags[iname] != kernel.tags.get(iname)}
+        tags = dict(kernel.tags)
     while (found := clash(kernel, tags)) is not None:
         last = max(found, key=lambda iname: named.index(iname) if iname in named else -1)
         if last not in named:

@@ -23,7 +23,7 @@ TagType = Annotated[
 ]
 
 
-@transformation
+@transformation(says_more=True)
 def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | None = None) -> Kernel:
     """Take inames' tags away: they are loops again.
 
