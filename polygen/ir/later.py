@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polygen.ir.tags import InameTag
@@ -27,7 +27,7 @@ class Later:
     open: str = ""
     priorities: tuple[tuple[str, ...], ...] = ()
     tags: tuple[tuple[str, InameTag], ...] = ()
-    facts: Any = None
+    facts: Any = field(default=None, repr=False)
 
     def with_priority(self, names: tuple[str, ...]) -> Later:
         """Return this with one more loop order."""

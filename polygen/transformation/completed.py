@@ -37,7 +37,7 @@ def completed(kernel: Kernel, prove: Prove) -> Kernel:
         if kernel.home_domains.keys() >= {*names}:
             new = with_priority(_without(kernel, names), names)
             kernel = _proved("prioritize_loops", kernel, new, prove)
-    waiting = () if kernel.later is None or _is_open(kernel) else kernel.later.tags
+    waiting = () if kernel.later is None or is_open(kernel) else kernel.later.tags
     for iname, tag in waiting:
         tags = {**kernel.tags, iname: tag}
         if iname in kernel.home_domains and clash(kernel, tags) is None:
@@ -46,7 +46,7 @@ def completed(kernel: Kernel, prove: Prove) -> Kernel:
     return kernel
 
 
-def _is_open(kernel: Kernel) -> bool:
+def is_open(kernel: Kernel) -> bool:
     """Tell whether no proof can rest on the result of a kernel."""
     return kernel.later is not None and bool(kernel.later.open) and proofs_are_on()
 
@@ -59,7 +59,7 @@ def with_facts(old: Kernel, new: Kernel, again: Callable[[Kernel], Kernel] | Non
         new: the kernel after it.
         again: takes the step, if it states a fact; else None.
     """
-    if not _is_open(old) or old.later is None or new.later is None:
+    if not is_open(old) or old.later is None or new.later is None:
         return new
     facts = old.later.facts
     if again is None:
@@ -77,7 +77,7 @@ def _judged(kernel: Kernel, prove: Prove) -> Kernel:
     """
     facts: Kernel | None = None if kernel.later is None else kernel.later.facts
     found = judged(kernel)
-    if _is_open(found) or facts is None or _is_open(facts) or not proofs_are_on():
+    if is_open(found) or facts is None or is_open(facts) or not proofs_are_on():
         return found
     names = [step.name for step in kernel.history if step not in facts.history]
     return prove(names[0] if names else "a step", facts, Rearranged(found)).kernel
@@ -105,6 +105,6 @@ def _proved(name: str, old: Kernel, new: Kernel, prove: Prove) -> Kernel:
         prove: as for `completed`.
     """
     verify(new, old)
-    if _is_open(old):
+    if is_open(old):
         return _judged(new, prove)
     return prove(name, old, Rearranged(new)).kernel if proofs_are_on() else new

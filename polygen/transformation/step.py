@@ -27,7 +27,7 @@ from polygen.ir.verify import verify
 from polygen.language.kernel_assembly import determined
 from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged, prove
-from polygen.transformation.completed import completed, with_facts
+from polygen.transformation.completed import completed, is_open, with_facts
 from polygen.transformation.interface import Interface
 from polygen.transformation.results import (
     expanded,
@@ -140,14 +140,15 @@ def _make_step(
             taken = Step(interface.name, tuple(arguments.items()), step)
             claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
             new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
-            if _ASKED.get() is None:
+            if _ASKED.get() is None and not unsafe:
                 again = functools.partial(_take, step, args, kwargs) if declared else None
                 new = completed(with_facts(kernel, new, again), _proved)
             if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
                 note_sound(new.expanded)
             if _ASKED.get() is None:  # what steps take inside may be mended there
                 warn_of_ignored_priorities(new, kernel)
-            if unsafe or (proofs_are_on() and not declared and _came_by_steps(start, kernel)):
+            proved = proofs_are_on() and not (declared or is_open(kernel))
+            if unsafe or (proved and _came_by_steps(start, kernel)):
                 new.notes.before = kernel
             return new
 
@@ -161,8 +162,7 @@ def _take(step: Any, args: Any, kwargs: Any, kernel: Kernel) -> Kernel:
 
 def _is_to_be_proved(new: Kernel, old: Kernel, *, declared: bool) -> bool:
     """Tell whether a step has a result to keep, and is not proved yet."""
-    is_open = old.later is not None and old.later.open
-    return not (declared or is_open) and proofs_are_on() and not _came_by_steps(new, old)
+    return not (declared or is_open(old)) and proofs_are_on() and not _came_by_steps(new, old)
 
 
 def _proved(name: str, start: Kernel, result: Rearranged) -> Rearranged:
