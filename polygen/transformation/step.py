@@ -60,9 +60,7 @@ def transformation(
     *, declared: bool = False, says_more: bool = False
 ) -> Callable[[_Function[_P]], Transformation[_P]]: ...
 @public
-def transformation(
-    function: Any = None, *, declared: bool = False, says_more: bool = False
-) -> Any:
+def transformation(function: Any = None, *, declared: bool = False, says_more: bool = False) -> Any:
     """Make a transformation of a function from a kernel to a kernel.
 
     The result checks its arguments by their annotations, checks that the new kernel fits
@@ -112,8 +110,7 @@ def _make_step(
             return kernel.with_step(old, step(old, *args, unsafe=unsafe, **kwargs))
         arguments = interface.bind(kernel, args, kwargs)
         interface.check_unsafe(unsafe)
-        if not says_more and not unsafe:
-            kernel = determined(kernel)
+        kernel = kernel if says_more or unsafe else determined(kernel)
         # Whoever vouches for a step does so for the steps that it takes inside.
         proofs = without_proofs() if unsafe else nullcontext()
         name = _ASKED.get() or interface.name
@@ -134,21 +131,19 @@ def _make_step(
             start = kernel if result.restated is None else result.restated
             if unsafe:
                 arguments["unsafe"] = True
-            elif _is_to_be_proved(result.kernel, kernel, declared=declared):
+            elif _is_kept(kernel, declared=declared) and not _came_by_steps(result.kernel, kernel):
                 interface.check_start(result)
                 result = _proved(name, start, result)
             taken = Step(interface.name, tuple(arguments.items()), step)
             claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
             new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
-            if _ASKED.get() is None and not unsafe:
+            if _ASKED.get() is None:  # what steps take inside may be mended there
                 again = functools.partial(_take, step, args, kwargs) if declared else None
-                new = completed(with_facts(kernel, new, again), _proved)
+                new = completed(new if unsafe else with_facts(kernel, new, again), _proved)
+                warn_of_ignored_priorities(new, kernel)
             if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
                 note_sound(new.expanded)
-            if _ASKED.get() is None:  # what steps take inside may be mended there
-                warn_of_ignored_priorities(new, kernel)
-            proved = proofs_are_on() and not (declared or is_open(kernel))
-            if unsafe or (proved and _came_by_steps(start, kernel)):
+            if unsafe or (_is_kept(kernel, declared=declared) and _came_by_steps(start, kernel)):
                 new.notes.before = kernel
             return new
 
@@ -160,9 +155,9 @@ def _take(step: Any, args: Any, kwargs: Any, kernel: Kernel) -> Kernel:
     return taken
 
 
-def _is_to_be_proved(new: Kernel, old: Kernel, *, declared: bool) -> bool:
-    """Tell whether a step has a result to keep, and is not proved yet."""
-    return not (declared or is_open(old)) and proofs_are_on() and not _came_by_steps(new, old)
+def _is_kept(kernel: Kernel, *, declared: bool) -> bool:
+    """Tell whether a step is proved to keep the result of a kernel, which has one."""
+    return proofs_are_on() and not (declared or is_open(kernel))
 
 
 def _proved(name: str, start: Kernel, result: Rearranged) -> Rearranged:

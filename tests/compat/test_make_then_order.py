@@ -142,10 +142,8 @@ def test_two_axes_alike_until_an_iname_is_removed() -> None:
     knl = lp.tag_inames(knl, "g:g.0, i:l.0, j:l.0")
     assert "tag: j: l.0" in str(knl)
     knl = lp.remove_inames_from_insn(knl, frozenset(["i"]), "id:r")
-    assert {i: str(t) for i, t in knl.default_entrypoint.tags.items()} == {
-        **{"g": "g.0", "i": "l.0"},
-        "j": "l.0",
-    }
+    tags = {iname: str(tag) for iname, tag in knl.default_entrypoint.tags.items()}
+    assert tags == {"g": "g.0", "i": "l.0", "j": "l.0"}
     a, b = np.random.default_rng(8).random((2, 16))
     _, (out,) = knl(a=a, b=b[:5])
     np.testing.assert_allclose(out, np.outer(b[:5], a[::-1]))
@@ -155,7 +153,7 @@ def test_two_axes_alike_until_one_is_another() -> None:
     data = [lp.GlobalArg("a, out", F, shape=(16, 16))]
     knl = lp.make_kernel("{ [i,j]: 0<=i,j<16 }", "out[i,j] = 2*a[i,j]", data)
     knl = lp.tag_inames(knl, "i: l.0, j: l.0")
-    with pytest.raises(pg.errors.TagConflict, match="is within 'i' and 'j', both tagged l.0"):
+    with pytest.raises(pg.errors.TagConflict, match=r"is within 'i' and 'j', both tagged l\.0"):
         lp.generate_code_v2(knl)
     knl = lp.tag_inames(knl, {"i": "l.1"}, force=True)
     a = np.random.default_rng(9).random((16, 16))
@@ -228,3 +226,44 @@ def test_nobody_else_waits() -> None:
         pg.prioritize_loops(knl, "i_outer, j")
     with pytest.raises(pg.errors.TagConflict):
         pg.tag_inames(knl, "i: l.0, j: l.0")
+
+
+def test_scripts_make_and_order_anew() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", UPDATES, well_formed="later")
+    knl = pg.prioritize_loops(pg.add_dependency(knl, "then", "first"), "i_outer, i_inner")
+    knl = pg.split_iname(knl, "i", 4)
+    variables: dict[str, Any] = {}
+    exec(pg.kernel_to_python(knl), variables)  # noqa: S102  (our own)
+    assert variables["knl"] == knl
+    assert knl.priorities == (("i_outer", "i_inner"),)
+
+
+def test_loops_are_duplicated_where_no_nest_has_one_of_each() -> None:
+    text = ["a[i,j] = 1 {id=a}", "b[j,k] = 2 {id=b}", "c[k,i] = 3 {id=c}"]
+    data = [pg.GlobalArg("a, b, c", F, "n, n"), "..."]
+    knl = pg.make_kernel("{ [i,j,k]: 0<=i,j,k<n }", text, data, well_formed="later", target="c")
+    with pytest.raises(pg.errors.NoLoopNest):
+        pg.generate_code(knl)
+    knl = pg.duplicate_inames(knl, "i, j", "id:a")
+    _, (a, b, c) = knl(n=3)
+    for number, array in enumerate((a, b, c), 1):
+        np.testing.assert_array_equal(array, np.full((3, 3), float(number)))
+
+
+def test_a_callee_that_is_ordered_in_its_program() -> None:
+    data = [lp.GlobalArg("x", F, shape="4"), lp.GlobalArg("y", F, shape="4")]
+    updates = ["y[k] = 2*x[k] {id=first}", "y[k] = y[k] + x[k] {id=then, dep=}"]
+    twice = lp.make_function("{ [k]: 0<=k<4 }", updates, data, name="thrice")
+    rows = made(
+        "{ [i]: 0<=i<n }",
+        "[j]: out[i, j] = thrice([j]: a[i, j], [j]: out[i, j])",
+        [lp.GlobalArg("a, out", F, shape="n, 4"), "..."],
+        name="rows",
+    )
+    program = lp.merge([rows, twice])
+    assert "not judged yet" in str(program["rows"])
+    program = program.with_kernel(lp.add_dependency(program["thrice"], "id:then", "id:first"))
+    assert "not judged yet" not in str(program["rows"])
+    a = np.random.default_rng(10).random((3, 4))
+    _, (out,) = program(a=a, out=np.zeros((3, 4)))
+    np.testing.assert_allclose(out, 3 * a)

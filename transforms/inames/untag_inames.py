@@ -68,7 +68,9 @@ def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | Non
     named = to_names(iname_to_untag)
     gone = [i for i in named if i in kernel.tags and _is_meant(kernel.tags[i], tag_type)]
     if kernel.later is not None:
-        waiting = [(i, t) for i, t in kernel.later.tags if i not in named or not _is_meant(t, tag_type)]
+        waiting = [
+            (i, t) for i, t in kernel.later.tags if i not in named or not _is_meant(t, tag_type)
+        ]
         kernel = kernel.copy(later=replace(kernel.later, tags=tuple(waiting)))
     if not gone:
         return kernel
