@@ -155,10 +155,10 @@ def _of_known_sizes(kernel: Kernel, shape: tuple[Expression, ...]) -> tuple[Expr
     """Return a shape with numbers for the sizes that have one value by the assumptions."""
     known = kernel.assumptions.flat
     fixed: dict[str, Expression] = {}
-    for position in range(known.dim(isl.dim_type.param)):
+    for name in kernel.assumptions.parameters:
+        position = known.find_dim_by_name(isl.dim_type.param, name)
         value = known.plain_get_val_if_fixed(isl.dim_type.param, position)
         if value.is_int():
-            name = known.get_dim_name(isl.dim_type.param, position)
             fixed[name] = int(value.to_python())
     if not fixed:
         return shape

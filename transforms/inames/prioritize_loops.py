@@ -14,7 +14,8 @@ def _are_loops(kernel: Kernel, value: Any) -> bool:
     """Tell whether `value` lists inames, or names of loops that there may be later."""
     if kernel.later is None or not isinstance(value, str | Sequence):
         return are_inames(kernel, value)
-    return all(isinstance(name, str) and name for name in to_names(cast("Any", value)))
+    names: tuple[Any, ...] = to_names(cast("Any", value))
+    return all(isinstance(name, str) and name for name in names)
 
 
 Priority = Annotated[
