@@ -267,3 +267,35 @@ def test_a_callee_that_is_ordered_in_its_program() -> None:
     a = np.random.default_rng(10).random((3, 4))
     _, (out,) = program(a=a, out=np.zeros((3, 4)))
     np.testing.assert_allclose(out, 3 * a)
+
+
+def test_steps_of_ones_own_rely_on_a_result() -> None:
+    @pg.transformation
+    def renamed(kernel: pg.Kernel, name: str) -> pg.Kernel:
+        return kernel.copy(name=name)
+
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", UPDATES, well_formed="later")
+    with pytest.raises(pg.errors.UnorderedAccess):
+        renamed(knl, "other")
+    assert renamed(pg.add_dependency(knl, "then", "first"), "other").name == "other"
+
+
+def test_what_is_vouched_for_is_judged_all_the_same() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", UPDATES, VECTORS, well_formed="later")
+    split = pg.split_iname(knl, "i", 4, unsafe=True)
+    with pytest.raises(pg.errors.UnorderedAccess):
+        pg.generate_code(split)
+    with pg.without_proofs():
+        assert "out" in str(pg.generate_code(split))
+
+
+def test_lines_of_what_comes_later_are_read() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i,j<16 }", "a[i,j] = 1", well_formed="later")
+    knl = pg.prioritize_loops(pg.tag_inames(knl, "i: l.0, j: l.0"), "k, i")
+    text = str(knl)
+    assert "LATER:\npriority: k, i\ntag: j: l.0\n" in text
+    read = pg.parse_kernel(text)
+    assert str(read) == text
+    assert read.later == knl.later
+    with pytest.raises(pg.errors.MalformedText, match="says nothing of what a kernel gets later"):
+        pg.parse_kernel(text.replace("tag: j: l.0", "order: j, i"))
