@@ -19,6 +19,7 @@ from polygen.ir.names import check_function_name
 from polygen.ir.public import public
 from polygen.ir.target_facts import facts_of
 from polygen.ir.verify import excerpt
+from polygen.language.kernel_assembly import finished
 from polygen.language.programs import TranslationUnit
 from polygen.lower.extrema import with_candidates
 from polygen.lower.guarded_values import with_guarded_values
@@ -52,6 +53,7 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
         index_dtype: the type of loop counters and subscripts.
     """
     check_function_name(kernel.name)  # whoever copies a kernel may give it any name
+    kernel = finished(kernel)
     description = get_target(target, clusters=kernel.options.clusters)
     program = _loop_program(kernel, description, index_dtype)
     try:
@@ -121,7 +123,7 @@ def generate_code(kernel: Kernel | TranslationUnit, target: str | None = None) -
         WrongLoopProgram: if polygen made a mistake: it checks what it made of the kernel, unless
             proofs are switched off.
     """
-    kernel = _one(kernel)
+    kernel = finished(_one(kernel))
     return build_program(kernel, target or kernel.target or DEFAULT_TARGET, index_type(kernel))
 
 
@@ -136,7 +138,7 @@ def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) ->
 
     Parameters and errors are those of `generate_code`.
     """
-    kernel = _one(kernel)
+    kernel = finished(_one(kernel))
     description = get_target(target or kernel.target or DEFAULT_TARGET)
     return _loop_program(kernel, description, index_type(kernel))
 

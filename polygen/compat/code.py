@@ -87,7 +87,9 @@ def _functions(program: Program) -> tuple[Any, ...]:
 def _head(program: Program, name: str) -> str:
     """Return the head of a function, as it stands in the source."""
     found = re.search(
-        rf"^(?:__kernel |extern \"C\" __global__ |void )[^;{{}}]*?\b{name}\([^;{{}}]*\)(?=\n\{{)", str(program), re.MULTILINE
+        rf"^(?:__kernel |extern \"C\" __global__ |void )[^;{{}}]*?\b{name}\([^;{{}}]*\)(?=\n\{{)",
+        str(program),
+        re.MULTILINE,
     )
     if found is None:
         raise InternalError(f"the source has no function '{name}'")

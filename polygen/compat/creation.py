@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
+
+import islpy as isl
+import numpy as np
 
 import polygen as pg
 from polygen import errors
@@ -19,6 +23,7 @@ from polygen.errors import InvalidArgument
 from polygen.ir.public import public
 from polygen.ir.verify_extents import settled_later
 from polygen.language.arguments import undeclared_numbers
+from polygen.language.assumptions import parse_assumptions
 from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
@@ -97,9 +102,12 @@ def _made(
     own = {n: v for n, v in given.items() if n in _PLAIN and v is not None}
     if "loop_priority" in own:
         own["loop_priority"] = _priorities(own["loop_priority"])
+    if fixed := given.get("fixed_parameters"):
+        own["assumptions"] = _with_values(own.get("assumptions", ""), domains, fixed)
     steps = _steps(given)
     instructions = _with_rules(instructions, given.pop("substitutions", None))
     own["silenced_warnings"] = _ours(given.pop("silenced_warnings", ()))
+    own["well_formed"] = "later"
     own["target"] = target_name(given.pop("target", None))
     order = _order(given)
     data = _data(kernel_data, given)
@@ -124,6 +132,22 @@ def _made(
     for step, argument in steps:
         kernel = step(kernel, argument)
     return pg.merge([kernel])
+
+
+def _with_values(assumptions: Any, domains: Any, fixed: Mapping[str, Any]) -> isl.Set:
+    """Return assumptions by which sizes have the values that they are fixed to: shapes need them.
+
+    Parameters:
+        assumptions: what is assumed besides.
+        domains: mention what is a size.
+        fixed: the values of scalar arguments.
+    """
+    known = parse_assumptions(assumptions).set
+    mentioned = re.findall(r"\w+", str(domains))
+    for name, value in fixed.items():
+        if name in mentioned and isinstance(value, int | np.integer):
+            known = known.intersect(isl.Set(f"[{name}] -> {{ : {name} = {int(value)} }}"))
+    return known
 
 
 def _steps(given: dict[str, Any]) -> list[tuple[Callable[[pg.Kernel, Any], pg.Kernel], Any]]:

@@ -26,6 +26,7 @@ from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.in_notebook import InNotebook
 from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
+from polygen.ir.later import Later
 from polygen.ir.notes import Notes
 from polygen.ir.offered import Offering
 from polygen.ir.options import Options
@@ -92,6 +93,8 @@ class Kernel(Offering, InNotebook):
         derived_sizes: those that nobody passes, but that follow from others: products of them.
         written_names: what the user calls inames and variables that had to get other names in
             code; not part of its value.
+        later: what it is to get yet, if it was made with ``well_formed="later"``; else None; not
+            part of its value.
         location: where the kernel was made; not part of its value.
         original: the kernel that the history starts from; not part of its value.
         history: the steps that led from the original to this; not part of its value.
@@ -116,6 +119,7 @@ class Kernel(Offering, InNotebook):
     written_names: Mapping[str, str] = field(
         default_factory=lambda: _NO_NAMES, compare=False, repr=False
     )
+    later: Later | None = field(default=None, compare=False, repr=False)
     location: SourceLocation | None = field(default=None, compare=False, repr=False)
     original: Kernel | None = field(default=None, compare=False, repr=False)
     history: tuple[Step, ...] = field(default=(), compare=False, repr=False)

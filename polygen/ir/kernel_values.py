@@ -18,6 +18,7 @@ from polygen.ir import (
     claims,
     expression,
     instruction,
+    later,
     layout,
     library_call,
     operation,
@@ -60,8 +61,8 @@ def kernel_of_value_text(text: str) -> Kernel:
 
 
 _MODULES = (
-    primitives, any_instruction, array, atomicity, choices, claims, expression, instruction, layout,
-    library_call, operation, options, relation, sizes, substitution, tags,
+    primitives, any_instruction, array, atomicity, choices, claims, expression, instruction, later,
+    layout, library_call, operation, options, relation, sizes, substitution, tags,
 )  # fmt: skip
 
 

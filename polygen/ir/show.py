@@ -304,6 +304,7 @@ def sections(kernel: Kernel) -> list[tuple[str, list[str]]]:
         ("CLAIMS", [str(claim) for claim in kernel.claims]),
         ("OPTIONS", _options(kernel.options)),
         ("NAMES", _written_names(kernel)),
+        ("LATER", [] if kernel.later is None else kernel.later.lines()),
     ]
 
 

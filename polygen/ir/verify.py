@@ -427,22 +427,46 @@ def _is_vector(tag: InameTag) -> bool:
 
 def _check_tags(kernel: Kernel, insn: Instruction, parallel: Mapping[str, InameTag]) -> None:
     """Check that no two inames of an instruction are on one axis; some are on axes at all."""
-    taken: dict[InameTag, str] = {}
-    for iname in sorted(parallel.keys() & (insn.within_inames | insn.reduction_inames)):
-        tag = parallel[iname]
-        if isinstance(tag, AutoLocalTag):
+    inames = sorted(parallel.keys() & (insn.within_inames | insn.reduction_inames))
+    for iname in inames:
+        if isinstance(parallel[iname], AutoLocalTag):
             _check_shared(kernel, insn, iname)
-            continue
-        if tag in taken:
-            raise TagConflict(
-                f"instruction '{insn.id}' is within '{taken[tag]}' and '{iname}', "
-                f"both tagged {tag}",
-                where=insn.location,
-                excerpt=excerpt(kernel, insn.id),
-                remedy="give one of them another "
-                + ("tag: ilp" if isinstance(tag, VectorTag) else "axis"),
-            )
+    found = _clash(inames, parallel)
+    if found is not None:
+        tag = parallel[found[0]]
+        raise TagConflict(
+            f"instruction '{insn.id}' is within '{found[0]}' and '{found[1]}', both tagged {tag}",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy="give one of them another "
+            + ("tag: ilp" if isinstance(tag, VectorTag) else "axis"),
+        )
+
+
+def _clash(inames: Iterable[str], parallel: Mapping[str, InameTag]) -> tuple[str, str] | None:
+    """Return two inames that are on one axis; None if there are none."""
+    taken: dict[InameTag, str] = {}
+    for iname in inames:
+        tag = parallel[iname]
+        if tag in taken and not isinstance(tag, AutoLocalTag):
+            return taken[tag], iname
         taken[tag] = iname
+    return None
+
+
+def clash(kernel: Kernel, tags: Mapping[str, InameTag]) -> tuple[str, str] | None:
+    """Return two inames of one instruction that tags would put on one axis; None if none are.
+
+    Parameters:
+        kernel: the kernel.
+        tags: those of its inames, in place of what it has.
+    """
+    parallel = {i: tag for i, tag in tags.items() if is_on_axis(tag) or _is_vector(tag)}
+    for insn in kernel.expanded.instructions:
+        inames = sorted(parallel.keys() & (insn.within_inames | insn.reduction_inames))
+        if (found := _clash(inames, parallel)) is not None:
+            return found
+    return None
 
 
 def _check_shared(kernel: Kernel, insn: Instruction, iname: str) -> None:

@@ -7,7 +7,7 @@ The one place that does so.  `polygen.make_kernel` comes here with what it read 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from polygen import errors
@@ -19,13 +19,15 @@ from polygen.analysis.typing.call_arguments import linked, unknown_kernels
 from polygen.analysis.typing.type_checks import check_calls
 from polygen.analysis.wellformed.call_requirements import check_calls_of_kernels
 from polygen.analysis.wellformed.check import check_well_formed
-from polygen.errors import InvalidArgument, did_you_mean
+from polygen.errors import InvalidArgument, UserError, did_you_mean
 from polygen.ir.callables import ScalarCallable
 from polygen.ir.domain import Domain
 from polygen.ir.kernel import Kernel
+from polygen.ir.later import Later
 from polygen.ir.library_call import LibraryCall
 from polygen.ir.names import check_function_name
 from polygen.ir.options import TARGET_NAMES, Options, unknown_target
+from polygen.ir.show import called_kernels
 from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import Rules
 from polygen.ir.verify import verify
@@ -94,6 +96,7 @@ def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
     keep_reduction_types: bool = False,
     wrap_negative: bool = False,
     functions: Mapping[str, ScalarCallable | Kernel] | None = None,
+    well_formed: str = "now",
 ) -> KernelOptions:
     """Return the options of a kernel, checked.
 
@@ -120,6 +123,7 @@ def read_options(  # noqa: PLR0913  (as many as `make_kernel` has)
             "assumptions": known,
             "target": _checked_target(target),
             "options": options,
+            "later": _when(well_formed),
             "location": location,
         },
         sizes=sizes,
@@ -162,8 +166,7 @@ def assemble(
     warn_of_unused_groups(kernel)
     warn_of_ignored_priorities(kernel)
     check_calls(kernel)
-    check_made(kernel)
-    return kernel
+    return judged(kernel)
 
 
 @dataclass(frozen=True)
@@ -237,6 +240,74 @@ def check_made(kernel: Kernel) -> None:
     if proofs_are_on() and not unknown_kernels(kernel):
         check_calls_of_kernels(kernel)
         check_well_formed(kernel)
+
+
+def judged(kernel: Kernel) -> Kernel:
+    """Return a kernel that was looked at: if its result is not determined, it says why.
+
+    Raises:
+        UserError: as `check_made` does, unless the kernel is one that is ordered later.
+    """
+    if kernel.later is None:
+        check_made(kernel)
+        return kernel
+    if not proofs_are_on():
+        return kernel
+    found = kernel.copy(later=replace(kernel.later, open="", facts=None))
+    try:
+        check_made(found)
+    except UserError as error:
+        return kernel.copy(later=replace(kernel.later, open=error.what))
+    return found
+
+
+def determined(kernel: Kernel) -> Kernel:
+    """Return a kernel whose result is determined, if that was left open and proofs are on.
+
+    What relies on it asks here first.
+
+    Raises:
+        UserError: as `check_made` does.
+    """
+    if kernel.later is None or not kernel.later.open or not proofs_are_on():
+        return kernel
+    found = kernel.copy(later=replace(kernel.later, open="", facts=None))
+    check_made(found)
+    return found
+
+
+def finished(kernel: Kernel) -> Kernel:
+    """Return a kernel that code may be made of: it is determined, and lacks nothing.
+
+    Raises:
+        UserError: as `check_made` does.
+        UnknownIname: if it was to get an order of loops that there are not.
+        TagConflict: if two inames of an instruction were to be on one axis, and still are.
+    """
+    for each in (kernel, *called_kernels(kernel).values()):
+        if each.later is not None:
+            _check_wishes(each, each.later)
+    return determined(kernel)
+
+
+def _check_wishes(kernel: Kernel, later: Later) -> None:
+    """Check that nothing waits for a step that was not taken."""
+    for iname in (name for names in later.priorities for name in names):
+        kernel.check_iname(iname)
+    for iname, tag in later.tags:
+        kernel.check_iname(iname)
+        verify(kernel.copy(tags={**kernel.tags, iname: tag}))
+
+
+def _when(well_formed: object) -> Later | None:
+    """Return what a kernel is to get later, if it may get anything then."""
+    if well_formed in ("now", "later"):
+        return Later() if well_formed == "later" else None
+    raise InvalidArgument(
+        f"well_formed={well_formed!r} says nothing",
+        where=caller_location(),
+        remedy="say 'now', or 'later' for a kernel that other steps order",
+    )
 
 
 def _checked_functions(functions: object) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from polygen.ir.array import (
 )
 from polygen.ir.dtype import DType, of_scalar
 from polygen.ir.instruction import Instruction
+from polygen.ir.later import NOT_JUDGED, PRIORITY, TAG, Later
 from polygen.ir.layout import auto
 from polygen.ir.names import check_name
 from polygen.ir.operation import Special
@@ -242,6 +243,23 @@ def read_priority(line: str) -> tuple[str, ...]:
     """Return the inames of a line such as ``i, j``."""
     found: tuple[str, ...] = _parse(line, "priority")
     return found
+
+
+def read_later(line: str, later: Later) -> Later:
+    """Return what a kernel is to get later, with what a line such as ``priority: i, j`` says."""
+    what, _, said = line.partition(": ")
+    if what == NOT_JUDGED and said:
+        return replace(later, open=said)
+    if what == PRIORITY:
+        return later.with_priority(read_priority(said))
+    if what == TAG:
+        return replace(later, tags=(*later.tags, read_tag(said)))
+    raise MalformedText(
+        "this says nothing of what a kernel gets later",
+        where=caller_location(),
+        excerpt=line,
+        remedy=f"lines begin with '{NOT_JUDGED}:', '{PRIORITY}:' or '{TAG}:'",
+    )
 
 
 def read_instruction(

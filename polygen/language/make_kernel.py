@@ -34,6 +34,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     keep_reduction_types: bool = False,
     wrap_negative: bool = False,
     functions: Mapping[str, ScalarCallable | Kernel] | None = None,
+    well_formed: str = "now",
 ) -> Kernel:
     """Return a kernel: instructions, each executed once for each point of its loop domain.
 
@@ -79,10 +80,16 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             ``n``.  Substitution rules are expanded then.
         functions: functions that the instructions may call beside those that there are, by their
             names: see `ScalarCallable`; and kernels, which are inlined: see `make_function`.
+        well_formed: ``"now"``: that the result is determined is proved here.  ``"later"``: a kernel
+            whose result is not determined is made nevertheless, and `print` says so.  Steps that
+            say more of it (`add_dependency`, `prioritize_loops`, `add_barrier`, `assume`,
+            `fix_parameters`, `add_dtypes`, ...) may follow; all others, calls and code refuse it
+            until it is determined.  `prioritize_loops` may then name loops that are made later, and
+            two inames of an instruction may be tagged alike until a step takes one out of it.
 
     Raises:
         IllFormedKernel: if the result of the kernel is not determined, unless proofs are switched
-            off: see `check_well_formed`.
+            off, or it may be later: see `check_well_formed`.
         MalformedDomain, MalformedInstruction, ...: one class for each thing that can be wrong;
             all are a `UserError`.
     """
@@ -103,6 +110,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         keep_reduction_types=keep_reduction_types,
         wrap_negative=wrap_negative,
         functions=functions,
+        well_formed=well_formed,
     )
     return assemble(written, loops, declared, options)
 

@@ -21,6 +21,7 @@ from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.later import Later
 from polygen.ir.names import check_function_name
 from polygen.ir.operation import Special
 from polygen.ir.options import TARGET_NAMES, Options, unknown_target
@@ -42,6 +43,7 @@ from polygen.language.kernel_assembly import check_made
 from polygen.language.kernel_lines import (
     read_argument,
     read_instruction,
+    read_later,
     read_option,
     read_priority,
     read_reduction,
@@ -161,6 +163,7 @@ class _Parts:
     functions: FunctionLines = field(default_factory=FunctionLines)
     preambles: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     written_names: dict[str, str] = field(default_factory=new_dict)
+    later: Later | None = None
 
     def kernel(self) -> Kernel:
         if not self.name:
@@ -184,6 +187,7 @@ class _Parts:
             options=self.options,
             preambles=tuple(self.preambles),
             derived_sizes=tuple(self.derived_sizes),
+            later=self.later,
             location=caller_location(),
         ).copy(tags=self.tags, written_names=self.written_names)
         kernel = without_linear_subscripts(kernel)
@@ -196,7 +200,8 @@ class _Parts:
         verify(kernel)
         for iname in (*self.tags, *(i for p in self.priorities for i in p)):
             kernel.check_iname(iname)
-        if not any(isinstance(claim, str) for claim in kernel.expanded.claims):
+        is_open = kernel.later is not None and kernel.later.open
+        if not is_open and not any(isinstance(c, str) for c in kernel.expanded.claims):
             check_made(kernel)
 
     @property
@@ -271,6 +276,9 @@ class _Parts:
         name, _, called = line.partition(":")
         self.written_names[name] = read_text(line, called.strip())
 
+    def add_later(self, line: str) -> None:
+        self.later = read_later(line, self.later or Later())
+
     def add_option(self, line: str) -> None:
         self.options = read_option(line, self.options)
 
@@ -292,6 +300,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "CLAIMS": _Parts.add_claim,
     "OPTIONS": _Parts.add_option,
     "NAMES": _Parts.add_written_name,
+    "LATER": _Parts.add_later,
 }
 
 

@@ -22,9 +22,11 @@ def with_priority(kernel: Kernel, names: tuple[str, ...]) -> Kernel:
         names: inames, outermost first.
 
     Raises:
-        UnknownIname: if the kernel has no such iname.
+        UnknownIname: if the kernel has no such iname, unless it may get it later.
         InvalidArgument: if an iname is named twice, or if the priorities put loops in a circle.
     """
+    if kernel.later is not None and not kernel.home_domains.keys() >= {*names}:
+        return kernel.copy(later=kernel.later.with_priority(names))
     for name in names:
         kernel.check_iname(name)
     if len(set(names)) < len(names):

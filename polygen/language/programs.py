@@ -24,7 +24,7 @@ from polygen.ir.offered import Offering
 from polygen.ir.public import public
 from polygen.ir.show import called_kernels, show_kernels
 from polygen.ir.verify import verify
-from polygen.language.kernel_assembly import check_made
+from polygen.language.kernel_assembly import judged
 from polygen.language.shapes import with_shapes
 from polygen.source import caller_location
 
@@ -210,7 +210,7 @@ def _together(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
     for name, kernel in found.items():
         if kernel is not by_name[name]:
             verify(kernel)
-            check_made(kernel)
+            found[name] = judged(kernel)
     return tuple(found.values())
 
 

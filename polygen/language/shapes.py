@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import islpy as isl
+
 from polygen.analysis.access.footprint import GuessedShape, guess_shape
+from polygen.analysis.integers.affine_forms import linear_form
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -41,6 +44,7 @@ def with_shapes(
         ShapeNotFound: if the subscripts of an array do not determine its shape.
         UnknownName: if a subscript is an iname whose loop the instruction is not in.
     """
+    kernel = kernel.copy(temporaries=tuple([_of_numbers(kernel, t) for t in kernel.temporaries]))
     given = (*kernel.arguments, *kernel.temporaries)
     lacking = [v.name for v in given if _lacks_shape(kernel, v)]
     later = given_to_unknown(kernel)
@@ -132,6 +136,7 @@ def _of_argument(kernel: Kernel, shape: tuple[Expression, ...]) -> tuple[Express
 def _of_temporary(
     kernel: Kernel, temporary: TemporaryVariable, shape: tuple[Expression, ...]
 ) -> tuple[Expression, ...]:
+    shape = _of_known_sizes(kernel, shape)
     constant = all(isinstance(extent, int) for extent in shape)
     has_room = temporary.address_space in (AddressSpace.GLOBAL, AddressSpace.AUTO)
     if constant or has_room or may_be_settled_later():
@@ -143,3 +148,27 @@ def _of_temporary(
         remedy=f"declare it with a constant shape: TemporaryVariable('{name}', shape=...), or "
         "with address_space=pg.AddressSpace.GLOBAL, or make it an argument",
     )
+
+
+def _of_numbers(kernel: Kernel, temporary: TemporaryVariable) -> TemporaryVariable:
+    """Return a temporary whose extents are numbers, if the assumptions say these."""
+    if temporary.address_space is AddressSpace.GLOBAL or temporary.dim_tags is not None:
+        return temporary
+    shape = _of_known_sizes(kernel, temporary.shape)
+    return temporary if shape == temporary.shape else replace(temporary, shape=shape)
+
+
+def _of_known_sizes(kernel: Kernel, shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """Return a shape with numbers for the sizes that have one value by the assumptions."""
+    known = kernel.assumptions.flat
+    fixed: dict[str, Expression] = {}
+    for name in kernel.assumptions.parameters:
+        position = known.find_dim_by_name(isl.dim_type.param, name)
+        value = known.plain_get_val_if_fixed(isl.dim_type.param, position)
+        if value.is_int():
+            fixed[name] = int(value.to_python())
+    if not fixed:
+        return shape
+    values = (walk.substitute(extent, fixed) for extent in shape)
+    forms = ((value, linear_form(value)) for value in values)
+    return tuple([value if form is None else form.expression() for value, form in forms])

@@ -13,6 +13,7 @@ from typing import Any
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
+from polygen.language.kernel_assembly import finished
 from polygen.pipeline import build_as_called
 from polygen.runtime.arrays.array_facts import check_array
 from polygen.runtime.arrays.array_library import HOST, NUMPY
@@ -77,6 +78,7 @@ class Executor:
             build: generates code.
             copied: gets the bytes that calls copy between the host and the device.
         """
+        kernel = finished(kernel)
         self._build = build
         self.copied = CopyCount() if copied is None else copied
         self.kernel = kernel.expanded

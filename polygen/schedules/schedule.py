@@ -15,6 +15,7 @@ from polygen.ir.choices import Choice
 from polygen.ir.collection import without_collection
 from polygen.ir.kernel import Kernel
 from polygen.ir.target_facts import facts_of
+from polygen.language.kernel_assembly import determined
 from polygen.pipeline import Generated, generated, keep_code
 from polygen.proof import without_suggestions
 from polygen.recipes import replay
@@ -48,6 +49,7 @@ def scheduled(
             remedy="pass a positive number of seconds: budget=30",
         )
     target = kernel.target or default_target()
+    kernel = determined(kernel)
     typed = with_types(kernel.copy(target=target))
     request = request_for(typed, limits, sizes, tune=tune)
     with with_proofs():  # which steps are legal is found by trying them

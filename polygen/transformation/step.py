@@ -27,9 +27,11 @@ from polygen.ir.moved_inames import moved_inames
 from polygen.ir.public import in_users_names, public
 from polygen.ir.verify import verify
 from polygen.ir.verify_extents import check_room
+from polygen.language.kernel_assembly import determined
 from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged, prove
 from polygen.source import warn
+from polygen.transformation.completed import completed, is_open, with_facts
 from polygen.transformation.interface import Interface
 from polygen.transformation.results import (
     expanded,
@@ -58,9 +60,11 @@ class Transformation(Protocol[_P]):
 @overload
 def transformation(function: _Function[_P]) -> Transformation[_P]: ...
 @overload
-def transformation(*, declared: bool) -> Callable[[_Function[_P]], Transformation[_P]]: ...
+def transformation(
+    *, declared: bool = False, says_more: bool = False
+) -> Callable[[_Function[_P]], Transformation[_P]]: ...
 @public
-def transformation(function: Any = None, *, declared: bool = False) -> Any:
+def transformation(function: Any = None, *, declared: bool = False, says_more: bool = False) -> Any:
     """Make a transformation of a function from a kernel to a kernel.
 
     The result checks its arguments by their annotations, checks that the new kernel fits
@@ -77,23 +81,30 @@ def transformation(function: Any = None, *, declared: bool = False) -> Any:
         function: takes a kernel and arguments.
         declared: the transformation changes the kernel's meaning or interface on purpose, or
             states a fact: nothing is proved.
+        says_more: the transformation adds order, tags, types, or facts, or says which loops an
+            instruction is in.  A kernel whose result is not determined yet
+            (``make_kernel(..., well_formed="later")``) takes it as part of how it is made; all
+            other steps refuse such a kernel.
 
     A kernel with the option ``trust_data`` takes it like that where data decides.
 
     Raises:
         IllegalStep, CannotProve, NotTheSame: when a step is taken that cannot be proved.
+        IllFormedKernel: when a step is taken that relies on a result, and none is determined.
         ProofLimit: when a step, or its proof, is too much work for isl.
     """
     if function is None:
-        return functools.partial(_make_step, declared=declared)
-    return _make_step(function, declared=declared)
+        return functools.partial(_make_step, declared=declared, says_more=says_more)
+    return _make_step(function, declared=declared, says_more=says_more)
 
 
 # The step of polygen's own that is being taken: errors in the steps inside of it speak of that one.
 _ASKED: ContextVar[str | None] = ContextVar("_ASKED", default=None)
 
 
-def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) -> Any:
+def _make_step(
+    function: Callable[..., Kernel | Rearranged], *, declared: bool, says_more: bool
+) -> Any:
     interface = Interface(function)
 
     @_on_trust_of_data
@@ -106,6 +117,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             return kernel.with_step(old, step(old, *args, unsafe=unsafe, **kwargs))
         arguments = interface.bind(kernel, args, kwargs)
         interface.check_unsafe(unsafe)
+        kernel = kernel if says_more or unsafe else determined(kernel)
         # Whoever vouches for a step does so for the steps that it takes inside.
         proofs = without_proofs() if unsafe else nullcontext()
         name = _ASKED.get() or interface.name
@@ -127,7 +139,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             start = kernel if result.restated is None else result.restated
             if unsafe:
                 arguments["unsafe"] = True
-            elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
+            elif _is_kept(kernel, declared=declared) and not _came_by_steps(result.kernel, kernel):
                 interface.check_start(result)
                 result = _proved(name, start, result)
             moved = moved_inames(result.kernel.history[len(kernel.history) :])
@@ -135,11 +147,13 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             taken = Step(interface.name, tuple(arguments.items()), step, moved)
             claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
             new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
+            if _ASKED.get() is None:  # what steps take inside may be mended there
+                again = functools.partial(_take, step, args, kwargs) if declared else None
+                new = completed(new if unsafe else with_facts(kernel, new, again), _proved)
+                warn_of_ignored_priorities(new, kernel)
             if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
                 note_sound(new.expanded)
-            if _ASKED.get() is None:  # what steps take inside may be mended there
-                warn_of_ignored_priorities(new, kernel)
-            if unsafe or (proofs_are_on() and not declared and _came_by_steps(start, kernel)):
+            if unsafe or (_is_kept(kernel, declared=declared) and _came_by_steps(start, kernel)):
                 new.notes.before = kernel
             return new
 
@@ -168,6 +182,16 @@ def _on_trust_of_data(step: Callable[..., Any]) -> Callable[..., Any]:
 def _warn_of_trust(kernel: Kernel, error: CannotProve) -> None:
     if TakenOnTrust.__name__ not in kernel.options.silenced_warnings:
         warn(TakenOnTrust(f"{error.what} (taken on your word: the option trust_data is on)"))
+
+
+def _take(step: Any, args: Any, kwargs: Any, kernel: Kernel) -> Kernel:
+    taken: Kernel = step(kernel, *args, **kwargs)
+    return taken
+
+
+def _is_kept(kernel: Kernel, *, declared: bool) -> bool:
+    """Tell whether a step is proved to keep the result of a kernel, which has one."""
+    return proofs_are_on() and not (declared or is_open(kernel))
 
 
 def _proved(name: str, start: Kernel, result: Rearranged) -> Rearranged:

@@ -10,7 +10,7 @@ from polygen.transformation import Names, to_names, transformation
 from polygen.transforms.arrays.array_rewriting import Arrays, redeclared
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def set_array_axis_names(kernel: Kernel, ary_names: Arrays, dim_names: Names) -> Kernel:
     """Give the axes of arrays names, in place of those that they have.
 

@@ -7,7 +7,7 @@ from polygen.transformation import to_names, transformation
 from polygen.transforms.arrays.array_rewriting import Space, Temporaries, redeclared, to_space
 
 
-@transformation
+@transformation(says_more=True)
 def set_temporary_address_space(
     kernel: Kernel, temp_var_names: Temporaries, address_space: Space
 ) -> Kernel:

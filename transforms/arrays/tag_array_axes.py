@@ -32,7 +32,7 @@ AxisTags: TypeAlias = Annotated[
 ]
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def tag_array_axes(kernel: Kernel, ary_names: Arrays, dim_tags: AxisTags) -> Kernel:
     """Say where the elements of arrays lie: along which axis they are side by side, and so on.
 

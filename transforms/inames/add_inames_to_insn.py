@@ -9,7 +9,7 @@ from polygen.proof import Rearranged
 from polygen.transformation import Inames, Within, to_names, transformation
 
 
-@transformation
+@transformation(says_more=True)
 def add_inames_to_insn(kernel: Kernel, inames: Inames, insn_match: Within) -> Rearranged:
     """Let some instructions be executed in each iteration of further loops.
 

@@ -27,7 +27,7 @@ from polygen.transformation import (
 from polygen.transforms.inames.tag_arguments import Given, Tags, with_tags
 
 
-@transformation
+@transformation(says_more=True)
 def duplicate_inames(
     kernel: Kernel,
     inames: Inames,

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from polygen.ir.kernel import Kernel
 from polygen.language.priorities import with_priority
 from polygen.transformation import Kind, are_inames, to_names, transformation
 
+
+def _are_loops(kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` lists inames, or names of loops that there may be later."""
+    if kernel.later is None or not isinstance(value, str | Sequence):
+        return are_inames(kernel, value)
+    names: tuple[Any, ...] = to_names(cast("Any", value))
+    return all(isinstance(name, str) and name for name in names)
+
+
 Priority = Annotated[
-    str | Sequence[str], Kind("inames, outermost first: 'i, j' or a sequence", are_inames)
+    str | Sequence[str], Kind("inames, outermost first: 'i, j' or a sequence", _are_loops)
 ]
 
 
-@transformation
+@transformation(says_more=True)
 def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
     """Ask for a nesting: of the loops that could be outside, the one named first is.
 
@@ -22,6 +31,7 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
     iname; all of one loop's instructions being part of another's) goes before it, with a
     warning.  Calling it again adds to what was asked for before; what contradicts
     it there is reordered: after ``"i, j, k"``, the priority ``"k, i"`` makes that ``"k, j, i"``.
+    A kernel that was made with ``well_formed="later"`` gets it as soon as it has all of the loops.
 
     Kind: order and storage.
 
@@ -46,7 +56,8 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
         }
 
     Raises:
-        UnknownIname: if the kernel has no such iname.
+        UnknownIname: if the kernel has no such iname; of one that is well formed later, only when
+            code is made.
         InvalidArgument: if an iname is named twice, or if 1 does not hold.
 
     Source: Loo.py, section 2.3, rule 1.

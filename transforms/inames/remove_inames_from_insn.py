@@ -12,7 +12,7 @@ from polygen.source import caller_location
 from polygen.transformation import Inames, Within, to_names, transformation
 
 
-@transformation
+@transformation(says_more=True)
 def remove_inames_from_insn(kernel: Kernel, inames: Inames, insn_match: Within) -> Rearranged:
     """Let some instructions be executed once instead of in each iteration of loops.
 

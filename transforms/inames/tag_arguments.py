@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Annotated, Any, TypeAlias, cast
 
+from polygen.analysis.integers.proving import proofs_are_on
 from polygen.errors import TagConflict
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import AutoLocalTag, ForTag, GroupTag, InameTag, LocalTag
+from polygen.ir.verify import clash
 from polygen.source import caller_location
 from polygen.transformation import Kind, is_iname, is_tag, to_tag
 
@@ -61,7 +64,7 @@ def with_tags(
             collection differ; or if there is no axis left for ``g.auto``.
         UnknownIname: if a tag is to be like that of no iname.
     """
-    tags = dict(kernel.tags)
+    tags, named = dict(kernel.tags), list[str]()
     for iname, given_tags in given:
         each = () if given_tags is None else cast("Sequence[str | InameTag]", _each(given_tags))
         meant = [_meant(kernel, tags, iname, tag) for tag in each]
@@ -78,7 +81,32 @@ def with_tags(
                 remedy="force=True replaces a tag",
             )
         tags[iname] = new
-    return kernel.copy(tags=tags)
+        named.append(iname)
+    return kernel.copy(tags=tags) if kernel.later is None else _in_time(kernel, tags, named)
+
+
+def _in_time(kernel: Kernel, tags: dict[str, InameTag], named: Sequence[str]) -> Kernel:
+    """Return a kernel with tags, or some of them later.
+
+    Those come later that put two inames of an instruction on one axis; all, if the result of the
+    kernel is open.
+
+    Parameters:
+        kernel: the kernel.
+        tags: all that it is to have.
+        named: the inames whose tags are new.
+    """
+    assert kernel.later is not None
+    waiting = {iname: tag for iname, tag in kernel.later.tags if iname not in named}
+    if kernel.later.open and proofs_are_on():
+        waiting |= {iname: tags[iname] for iname in named if tags[iname] != kernel.tags.get(iname)}
+        tags = dict(kernel.tags)
+    while (found := clash(kernel, tags)) is not None:
+        last = max(found, key=lambda iname: named.index(iname) if iname in named else -1)
+        if last not in named:
+            break  # which was so before
+        waiting[last] = tags.pop(last)
+    return kernel.copy(tags=tags, later=replace(kernel.later, tags=tuple(waiting.items())))
 
 
 def _check_the_same(iname: str, tags: Sequence[InameTag]) -> None:

@@ -38,7 +38,7 @@ Tagging = Annotated[
 ]
 
 
-@transformation
+@transformation(says_more=True)
 def tag_inames(
     kernel: Kernel, iname_to_tag: Tagging, force: bool = False, ignore_nonexistent: bool = False
 ) -> Kernel:

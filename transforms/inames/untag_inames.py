@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, get_args
 
 from polygen.ir.kernel import Kernel
@@ -22,7 +23,7 @@ TagType = Annotated[
 ]
 
 
-@transformation
+@transformation(says_more=True)
 def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | None = None) -> Kernel:
     """Take inames' tags away: they are loops again.
 
@@ -64,11 +65,13 @@ def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | Non
 
     Source: Loo.py's transformation of this name.
     """
-    gone = [
-        iname
-        for iname in to_names(iname_to_untag)
-        if iname in kernel.tags and _is_meant(kernel.tags[iname], tag_type)
-    ]
+    named = to_names(iname_to_untag)
+    gone = [i for i in named if i in kernel.tags and _is_meant(kernel.tags[i], tag_type)]
+    if kernel.later is not None:
+        waiting = [
+            (i, t) for i, t in kernel.later.tags if i not in named or not _is_meant(t, tag_type)
+        ]
+        kernel = kernel.copy(later=replace(kernel.later, tags=tuple(waiting)))
     if not gone:
         return kernel
     return kernel.copy(tags={i: tag for i, tag in kernel.tags.items() if i not in gone})

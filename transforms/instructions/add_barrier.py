@@ -26,7 +26,7 @@ _SCOPES = {"local": AddressSpace.LOCAL, "global": AddressSpace.GLOBAL}
 WhoWaits = Annotated[str, Kind("'local' or 'global'", is_one_of(tuple(_SCOPES)))]
 
 
-@transformation
+@transformation(says_more=True)
 def add_barrier(
     kernel: Kernel,
     insn_before: Within | None = None,

@@ -8,7 +8,7 @@ from polygen.language.within import matching
 from polygen.transformation import Within, transformation
 
 
-@transformation
+@transformation(says_more=True)
 def add_dependency(kernel: Kernel, insn_match: Within, depends_on: Within) -> Kernel:
     """Let some instructions come after others, within the loops that both are in.
 

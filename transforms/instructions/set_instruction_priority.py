@@ -8,7 +8,7 @@ from polygen.language.within import matching
 from polygen.transformation import Within, transformation
 
 
-@transformation
+@transformation(says_more=True)
 def set_instruction_priority(kernel: Kernel, insn_match: Within, priority: int) -> Kernel:
     """Say which instructions come first in the code where several may: those of high priority.
 

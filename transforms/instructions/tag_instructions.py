@@ -8,7 +8,7 @@ from polygen.language.within import matching
 from polygen.transformation import Name, Within, transformation
 
 
-@transformation
+@transformation(says_more=True)
 def tag_instructions(kernel: Kernel, new_tag: Name, within: Within | None = None) -> Kernel:
     """Give instructions a tag, by which queries find them: ``within="tag:load"``.
 

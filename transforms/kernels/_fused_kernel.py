@@ -20,7 +20,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag
-from polygen.language.kernel_assembly import check_made
+from polygen.language.kernel_assembly import check_made, finished
 from polygen.language.priorities import circle
 from polygen.proof import Rearranged
 from polygen.source import caller_location
@@ -82,7 +82,7 @@ def fuse_kernels(
         others: those that come after it.
         suffixes, data_flow: as `polygen.fuse_kernels` has them.
     """
-    kernels = (kernel, *others)
+    kernels = (kernel, *map(finished, others))
     if suffixes is not None and len(suffixes) != len(kernels):
         raise InvalidArgument(
             f"fuse_kernels was given {len(suffixes)} suffixes for {len(kernels)} kernels",

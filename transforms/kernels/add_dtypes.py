@@ -36,7 +36,7 @@ DTypes = Annotated[
 ]
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def add_dtypes(kernel: Kernel, dtype_dict: DTypes) -> Kernel:
     """Say what the types of arguments and temporaries are.
 

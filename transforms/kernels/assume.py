@@ -11,7 +11,7 @@ from polygen.source import caller_location
 from polygen.transformation import transformation
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def assume(kernel: Kernel, assumptions: str) -> Kernel:
     """State what is known of the parameters, so that code need not check it.
 

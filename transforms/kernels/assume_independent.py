@@ -12,7 +12,7 @@ from polygen.source import caller_location
 from polygen.transformation import InsnId, to_id, transformation
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def assume_independent(kernel: Kernel, insn1: InsnId, insn2: InsnId) -> Kernel:
     r"""State that no instance of one instruction touches what one of the other does, if one writes.
 

@@ -7,7 +7,7 @@ from polygen.ir.kernel import Kernel
 from polygen.transformation import transformation
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def assume_injective(kernel: Kernel, array: str) -> Kernel:
     """State that an array holds no value twice, so that what it points to is distinct.
 

@@ -39,7 +39,7 @@ def _is_number(_kernel: Kernel, value: object) -> bool:
 Number = Annotated[int | float | np.integer[Any] | np.floating[Any], Kind("a number", _is_number)]
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def fix_parameters(kernel: Kernel, /, **values: Number) -> Kernel:
     """Replace scalar arguments by constants.
 

@@ -10,7 +10,7 @@ from polygen.ir.kernel import Kernel
 from polygen.transformation import transformation
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def infer_unknown_types(kernel: Kernel, expect_completion: bool = True) -> Kernel:
     r"""Find the types that nobody declared, from those that are known, by NumPy's rules.
 

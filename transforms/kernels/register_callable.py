@@ -10,7 +10,7 @@ from polygen.source import caller_location
 from polygen.transformation import transformation
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def register_callable(
     kernel: Kernel,
     function_identifier: str,

@@ -26,7 +26,7 @@ class PreambleInfo:
     target: str
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def register_preamble_generators(
     kernel: Kernel, preamble_generators: Iterable[Callable[[PreambleInfo], Any]]
 ) -> Kernel:

@@ -15,7 +15,7 @@ from polygen.source import caller_location
 from polygen.transformation import to_functions, transformation
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def register_symbol_manglers(
     kernel: Kernel, manglers: Iterable[Callable[[Kernel, str], Any]]
 ) -> Kernel:

@@ -8,7 +8,7 @@ from polygen.source import caller_location
 from polygen.transformation import Names, to_names, transformation
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def set_argument_order(kernel: Kernel, arg_names: Names) -> Kernel:
     """Put the arguments in an order: that of the generated function, and of what a call returns.
 

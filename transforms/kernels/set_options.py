@@ -27,7 +27,7 @@ _FEW: Mapping[str, tuple[Callable[[object], bool], str]] = {
 }
 
 
-@transformation(declared=True)
+@transformation(declared=True, says_more=True)
 def set_options(kernel: Kernel, /, **options: object) -> Kernel:
     """Change how the kernel is compiled, called and transformed.
 

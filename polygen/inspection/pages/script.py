@@ -157,6 +157,8 @@ def _made(kernel: Kernel) -> list[str] | None:
         "loop_priority": [", ".join(names) for names in kernel.priorities],
         "silenced_warnings": list(kernel.options.silenced_warnings),
     }
+    if kernel.later is not None:
+        others["well_formed"] = "later"
     data = [*kernel.arguments, *kernel.temporaries]
     if any(t.read_only for t in kernel.temporaries):  # an array: its text is longer
         return None
