@@ -131,22 +131,18 @@ def _make_step(
             result = with_rules(with_variables(interface.result(kernel, returned)))
             if result.kernel is kernel:
                 return kernel
-            result = changed(result, kernel=moved_relations(result.kernel, result.instances))
-            if kernel.separations:
-                result = with_separations(kernel, result)
-            verify(result.kernel, kernel)
-            check_room(result.kernel, kernel)
+            result = _verified(kernel, result)
             start = kernel if result.restated is None else result.restated
             if unsafe:
                 arguments["unsafe"] = True
             elif _is_kept(kernel, declared=declared) and not _came_by_steps(result.kernel, kernel):
                 interface.check_start(result)
                 result = _proved(name, start, result)
-            moved = moved_inames(result.kernel.history[len(kernel.history) :])
-            moved = {**moved, **result.values}
-            taken = Step(interface.name, tuple(arguments.items()), step, moved)
-            claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
-            new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
+            inside = moved_inames(result.kernel.history[len(kernel.history) :])
+            moved = {**inside, **result.values}
+            new = _taken(
+                kernel, result.kernel, Step(interface.name, tuple(arguments.items()), step, moved)
+            )
             if _ASKED.get() is None:  # what steps take inside may be mended there
                 again = functools.partial(_take, step, args, kwargs) if declared else None
                 new = completed(new if unsafe else with_facts(kernel, new, again), _proved)
@@ -158,6 +154,16 @@ def _make_step(
             return new
 
     return step
+
+
+def _verified(kernel: Kernel, result: Rearranged) -> Rearranged:
+    """Return the result of a step if it fits together, with relations and separations moved."""
+    result = changed(result, kernel=moved_relations(result.kernel, result.instances))
+    if kernel.separations:
+        result = with_separations(kernel, result)
+    verify(result.kernel, kernel)
+    check_room(result.kernel, kernel)
+    return result
 
 
 def _on_trust_of_data(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -221,6 +227,14 @@ def _came_by_steps(kernel: Kernel, start: Kernel) -> bool:
             return False
         kernel = kernel.notes.before
     return True
+
+
+def _taken(old: Kernel, new: Kernel, taken: Step) -> Kernel:
+    """Return the kernel of a step with this in its history, and in its claims if it is on trust."""
+    is_claimed = dict(taken.arguments).get("unsafe", False)
+    return _with_history(
+        new.copy(claims=(*new.claims, f"{taken}")) if is_claimed else new, old, taken
+    )
 
 
 def _with_history(result: Kernel, before: Kernel, step: Step) -> Kernel:
