@@ -155,14 +155,12 @@ def _array(
 ) -> pg.GlobalArg | DisplacedArray:
     """Return an array argument of a class."""
     given = _others(others)
-    offset = given.get("offset", 0)
-    if offset is pg.auto or offset is None or offset == 0:
-        return kind(name, _known(dtype), _known(shape), **{**given, "offset": offset or 0})
-    if _known(shape) is not None:
+    offset = given.pop("offset", None) or 0
+    if offset is not pg.auto and offset != 0 and _known(shape) is not None:
         warn_otherwise("GlobalArg.offset")
-        return kind(name, _known(dtype), shape, **given)
-    del given["offset"]
-    return DisplacedArray(kind, name, _known(dtype), offset, tuple(given.items()))
+    elif offset is not pg.auto and offset != 0:
+        return DisplacedArray(kind, name, _known(dtype), offset, tuple(given.items()))
+    return kind(name, _known(dtype), _known(shape), offset=offset, **given)
 
 
 def _known(value: Any) -> Any:
