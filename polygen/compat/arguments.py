@@ -34,12 +34,14 @@ class DisplacedArray:
     """An array argument of one axis, ``a[i]`` of which is the element `offset` + i that is passed.
 
     Attributes:
+        kind: the class of the argument.
         name: its name.
         dtype: the type of its elements, or None.
         offset: how many elements come before ``a[0]``: a number, or a text.
         others: what else is said of it.
     """
 
+    kind: type[pg.GlobalArg]
     name: str
     dtype: Any
     offset: Any
@@ -47,7 +49,7 @@ class DisplacedArray:
 
     def plain(self) -> pg.GlobalArg:
         """Return the array as if it began at ``a[0]``."""
-        return pg.GlobalArg(self.name, self.dtype, None, **dict(self.others))
+        return self.kind(self.name, self.dtype, None, **dict(self.others))
 
 
 @making(pg.GlobalArg)
@@ -67,15 +69,7 @@ def GlobalArg(  # noqa: N802
     Raises:
         InvalidArgument: if there is no such argument.
     """
-    given = _others(others)
-    offset = given.get("offset", 0)
-    if offset is pg.auto or offset == 0:
-        return pg.GlobalArg(name, _known(dtype), _known(shape), **given)
-    if _known(shape) is not None:
-        warn_otherwise("GlobalArg.offset")
-        return pg.GlobalArg(name, _known(dtype), shape, **given)
-    del given["offset"]
-    return DisplacedArray(name, _known(dtype), offset, tuple(given.items()))
+    return _array(pg.GlobalArg, name, dtype, shape, others)
 
 
 @making(pg.GlobalArg)
@@ -83,8 +77,7 @@ def ArrayArg(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = None, **others: Any
 ) -> pg.GlobalArg | DisplacedArray:
     """Return an array argument; parameters are those of `GlobalArg`."""
-    found: pg.GlobalArg | DisplacedArray = GlobalArg(name, dtype, shape, **others)
-    return found
+    return _array(pg.GlobalArg, name, dtype, shape, others)
 
 
 class KernelArgument(metaclass=Ours):
@@ -96,9 +89,9 @@ class KernelArgument(metaclass=Ours):
 @making(pg.ConstantArg)
 def ConstantArg(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = None, **others: Any
-) -> pg.ConstantArg:
+) -> pg.GlobalArg | DisplacedArray:
     """Return an array argument that is not written; parameters are those of `GlobalArg`."""
-    return pg.ConstantArg(name, _known(dtype), _known(shape), **_others(others))
+    return _array(pg.ConstantArg, name, dtype, shape, others)
 
 
 @making(pg.ImageArg)
@@ -154,6 +147,19 @@ def TemporaryVariable(  # noqa: N802
     if shape is pg.auto:
         return GuessedTemporary(name, _known(dtype), tuple(given.items()))
     return pg.TemporaryVariable(name, _known(dtype), shape, **given)
+
+
+def _array(
+    kind: type[pg.GlobalArg], name: str, dtype: Any, shape: Any, others: dict[str, Any]
+) -> pg.GlobalArg | DisplacedArray:
+    """Return an array argument of a class."""
+    given = _others(others)
+    offset = given.pop("offset", None) or 0
+    if offset is not pg.auto and offset != 0 and _known(shape) is not None:
+        warn_otherwise("GlobalArg.offset")
+    elif offset is not pg.auto and offset != 0:
+        return DisplacedArray(kind, name, _known(dtype), offset, tuple(given.items()))
+    return kind(name, _known(dtype), _known(shape), offset=offset, **given)
 
 
 def _known(value: Any) -> Any:

@@ -54,28 +54,28 @@ class CFamilyTarget(TargetBase):
 
 
 class CTarget(CFamilyTarget):
-    """C."""
+    """C, for other programs."""
 
     __slots__ = ()
     called = "c"
 
 
 class ExecutableCTarget(CTarget):
-    """C."""
+    """C, which is compiled and called."""
 
     __slots__ = ()
     called = "c"
 
 
 class CWithGNULibcTarget(CTarget):
-    """C."""
+    """C, for the GNU C library."""
 
     __slots__ = ()
     called = "c"
 
 
 class ExecutableCWithGNULibcTarget(ExecutableCTarget):
-    """C."""
+    """C, for the GNU C library, which is compiled and called."""
 
     __slots__ = ()
     called = "c"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pymbolic import var
+from pymbolic import parse, var
 
 import polygen as pg
 import polygen.compat as lp
@@ -34,7 +34,8 @@ F32 = lp.GlobalArg("a", np.float32, shape=(6, 7))
 @pytest.fixture
 def unsaid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every warning be a first one."""
-    monkeypatch.setattr(_table, "_SAID", set())
+    said: set[str] = set()
+    monkeypatch.setattr(_table, "_SAID", said)
     yield
 
 
@@ -82,7 +83,7 @@ def test_reductions(operation: Any, inames: Any, expected: Callable[..., Any]) -
 def test_reductions_over_several_inames_and_of_truth_values() -> None:
     whole = lp.Reduction("sum", "i, j", a[i, j], allow_simultaneous=True)
     np.testing.assert_allclose(run(whole, var("out")[0]), [A.sum()], rtol=1e-5)
-    every = lp.Reduction(lp.AllReductionOperation(), "j", a[i, j].gt(1.1))
+    every = lp.Reduction(lp.AllReductionOperation(), "j", parse("a[i, j] > 1.1"))
     np.testing.assert_array_equal(run(every), np.greater(A, np.float32(1.1)).all(axis=1))
     assert isinstance(every, lp.Reduction)
 
@@ -221,6 +222,9 @@ def test_arrays_that_begin_later() -> None:
         data = [lp.GlobalArg("x", np.float64, offset=offset), *map(lp.ValueArg, more), ...]
         knl = lp.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*x[i]", data)
         np.testing.assert_array_equal(knl(x=x, **more)[1][0], 2 * x[3:])
+    table = lp.ConstantArg("x", np.float64, offset=5)
+    knl = lp.make_kernel("{ [i]: 0<=i<8 }", "out[i] = x[i]", [table, ...])
+    np.testing.assert_array_equal(knl(x=x)[1][0], x[5:])
     written = lp.ArrayArg("x", np.float64, offset=2)
     knl = lp.make_kernel("{ [i]: 0<=i<n }", "x[i] = 2*x[i] + f(i) \n f(k) := x[k]", [written, ...])
     (out,) = knl(x=x.copy())[1]
