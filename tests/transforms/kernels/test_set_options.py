@@ -92,6 +92,7 @@ OTHERS: dict[str, Any] = {
     "vectorize_sums": True,
     "serial_below": 0,
     "force_scan": True,
+    "convert_stores": True,
     "deterministic": True,
     "sub_group_size": 16,
     "contract": "off",
