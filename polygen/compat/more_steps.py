@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import polygen as pg
 from polygen.compat._table import entry
 from polygen.compat.scans import as_scans
-from polygen.errors import InvalidArgument
+from polygen.errors import InvalidArgument, TypeNotFound
 from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
 from polygen.language.within import matching
@@ -158,7 +158,7 @@ def make_reduction_inames_unique(
 def realize_reduction(
     t_unit: _T,
     insn_id_filter: Any = None,
-    unknown_types_ok: bool = True,  # noqa: ARG001  (types have to be known)
+    unknown_types_ok: bool = True,
     automagic_scans_ok: bool = False,  # noqa: ARG001  (a scan is computed anew)
     force_scan: bool = False,
     force_outer_iname_for_scan: str | None = None,
@@ -168,18 +168,28 @@ def realize_reduction(
     Parameters:
         t_unit: the kernel or program.
         insn_id_filter: the instructions; all if not given.
-        unknown_types_ok, automagic_scans_ok: nothing depends on these.
+        unknown_types_ok: whether reductions stay as they are, until code is generated, if the types
+            of what they reduce are not known.
+        automagic_scans_ok: nothing depends on it.
         force_scan: the reductions have to be scans, and stay as they are: code generation carries
             them through the loops around them.
         force_outer_iname_for_scan: the iname of the loop through which they are carried.
 
     Raises:
         NotAScan: if scans are asked for, and one is none.
+        TypeNotFound: if types have to be known, and are not.
     """
     if force_scan or force_outer_iname_for_scan is not None:
-        new = as_scans(entry(t_unit), insn_id_filter, force_outer_iname_for_scan)
-        return new if isinstance(t_unit, pg.Kernel) else t_unit.with_kernel(new)
-    return pg.realize_reduction(t_unit, insn_id_filter)
+        given: Any = t_unit
+        new: Any = as_scans(entry(given), insn_id_filter, force_outer_iname_for_scan)
+        scans: _T = new if isinstance(given, pg.Kernel) else given.with_kernel(new)
+        return scans
+    try:
+        return pg.realize_reduction(t_unit, insn_id_filter)
+    except TypeNotFound:
+        if not unknown_types_ok:
+            raise
+        return t_unit
 
 
 @public

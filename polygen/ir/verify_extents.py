@@ -120,21 +120,25 @@ def check_room(kernel: Kernel, before: Kernel | None = None) -> None:
 
     Parameters:
         kernel: the kernel.
-        before: the kernel that a step made it of: a temporary that was there may be settled by
-            later steps.
+        before: the kernel that a step made it of: what was open there may be settled by later
+            steps.
 
     Raises:
         MalformedKernel: if one is private or local.
     """
-    known = () if before is None else before.variables
+    open_before = () if before is None else [t.name for t in before.temporaries if _sizes_of(t)]
     for temporary in kernel.temporaries:
-        if temporary.name not in known:
+        if temporary.name not in open_before:
             _check_room_of(kernel, temporary)
+
+
+def _sizes_of(temporary: TemporaryVariable) -> frozenset[str]:
+    return NO_NAMES.union(*map(walk.free_variables, temporary.shape))
 
 
 def _check_room_of(kernel: Kernel, temporary: TemporaryVariable) -> None:
     space = temporary.address_space
-    names = NO_NAMES.union(*map(walk.free_variables, temporary.shape))
+    names = _sizes_of(temporary)
     if not names or space in (AddressSpace.GLOBAL, AddressSpace.AUTO):
         return
     values = ", ".join(f"{name}=..." for name in sorted(names))

@@ -36,6 +36,7 @@ from polygen.lower.scans import (
     new_elements,
     one_by_one,
     shape,
+    swept_if_inside,
 )
 from polygen.lower.shared_scans import with_results
 
@@ -95,6 +96,8 @@ def carried_scan(
         return None
     if scan_of_group(kernel, insn, reduction, [conditions]) is not None:
         return None
+    if swept_if_inside(kernel, around, loops, reduction, conditions):
+        return None  # another order of the loops does better, which a warning says
     for first in reversed(range(len(loops))):
         sweep = loops[first:]
         if depends(kernel, sweep, reduction, conditions, insn) is not None:

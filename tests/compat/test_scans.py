@@ -9,7 +9,7 @@ import pytest
 
 import polygen as pg
 import polygen.compat as lp
-from polygen.errors import NotAScan
+from polygen.errors import NotAScan, TypeNotFound
 
 RNG = np.random.default_rng(5)
 
@@ -96,6 +96,19 @@ def test_what_is_no_scan() -> None:
     knl = made("{ [i,j]: 0<=i<16 and 0<=j<=i }", text)
     with pytest.raises(NotAScan, match="depends on 't', which 't' writes in the loop of 'i'"):
         lp.realize_reduction(knl, force_scan=True)
+
+
+def test_types_that_are_not_known_yet() -> None:
+    knl = lp.make_kernel("{ [i,j]: 0<=i,j<n }", "out[i] = sum(j, a[i,j])")
+    later = lp.realize_reduction(knl)
+    assert later == knl
+    a = RNG.random((4, 4))
+    np.testing.assert_allclose(results(later, a=a)["out"], a.sum(axis=1))
+    with pytest.raises(TypeNotFound, match="'a'"):
+        lp.realize_reduction(knl, unknown_types_ok=False)
+    known = lp.realize_reduction(lp.add_dtypes(knl, {"a": np.float64}))
+    assert known.default_entrypoint.instruction("insn_update")
+    np.testing.assert_allclose(results(known, a=a)["out"], a.sum(axis=1))
 
 
 def test_of_kernels_too() -> None:

@@ -154,7 +154,7 @@ LOWERED: list[tuple[str, str, dict[str, str], type[UserError], str]] = [
     (SQUARE, "b[i] = sum(j, a[j])", {}, NotAScan, "does not depend on a loop around it"),
     (TRIANGLE, "b[i] = sum(j, a[j])", {"i": "g.0"}, NotAScan, "'i', through which it would be"),
     (TRIANGLE, "b[i] = sum(j, b[j])", {}, NotAScan, "on 'b', which 'insn' writes in the loop of"),
-    ("{ [i,j]: 0<=i<=j<n }", "b[i] = sum(j, a[j])", {}, NotAScan, "took, and at most one"),
+    ("{ [i,j]: 0<=i<=j<n }", "b[i] = sum(j, a[j])", {}, NotAScan, "took, and then more"),
 ]
 
 

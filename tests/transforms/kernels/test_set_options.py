@@ -93,6 +93,7 @@ OTHERS: dict[str, Any] = {
     "serial_below": 0,
     "force_scan": True,
     "trust_data": True,
+    "convert_stores": True,
     "deterministic": True,
     "sub_group_size": 16,
     "contract": "off",
