@@ -247,9 +247,9 @@ _NUMBERS |= {"M_LN2": math.log(2), "M_SQRT2": math.sqrt(2), "M_1_PI": 1 / math.p
 def _with_headers(mangler: Callable[..., Any]) -> Callable[..., Any]:
     def asked(kernel: pg.Kernel, name: str) -> Any:
         answer = mangler(kernel, name)
-        if not isinstance(answer, tuple) or len(cast("tuple[Any, ...]", answer)) != 2:
+        if not isinstance(answer, tuple) or len(answer) != 2:
             return answer
-        dtype, text = cast("tuple[Any, Any]", answer)
+        dtype, text = answer
         number = _NUMBERS.get(text) if isinstance(text, str) else None
         defined = "" if number is None else f"\n#ifndef {text}\n#define {text} {number!r}\n#endif"
         return dtype, text, {"c": _HEADERS + defined}
@@ -273,7 +273,7 @@ def fuse_kernels(
     given: Any = list(kernels) if isinstance(kernels, (list, tuple)) else kernels
     flows: Any = data_flow
     if isinstance(given, list) and isinstance(data_flow, (list, tuple)):
-        flows = [flow for flow in flows if _may_flow(cast("list[Any]", given), flow)]
+        flows = [flow for flow in flows if _may_flow(given, flow)]
     return pg.fuse_kernels(given, suffixes, flows, unsafe=unsafe)
 
 
