@@ -241,8 +241,13 @@ def register_symbol_manglers(kernel: _T, manglers: Sequence[Callable[..., Any]])
 
 _HEADERS = "#include <float.h>\n#include <limits.h>\n#include <math.h>"
 _NUMBERS = {
-    **{"M_PI": math.pi, "M_E": math.e, "M_PI_2": math.pi / 2, "M_PI_4": math.pi / 4},
-    **{"M_LN2": math.log(2), "M_SQRT2": math.sqrt(2), "M_1_PI": 1 / math.pi},
+    "M_PI": math.pi,
+    "M_E": math.e,
+    "M_PI_2": math.pi / 2,
+    "M_PI_4": math.pi / 4,
+    "M_LN2": math.log(2),
+    "M_SQRT2": math.sqrt(2),
+    "M_1_PI": 1 / math.pi,
 }
 
 
