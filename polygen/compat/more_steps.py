@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import polygen as pg
 from polygen.compat._table import entry
 from polygen.compat.scans import as_scans
 from polygen.errors import InvalidArgument, TypeNotFound
-from polygen.ir.public import public
+from polygen.ir.public import is_a, public
 from polygen.ir.show_expression import show_expression
 from polygen.language.within import matching
 from polygen.source import caller_location, warn
@@ -333,16 +333,23 @@ def register_symbol_manglers(kernel: _T, manglers: Sequence[Callable[..., Any]])
 
 
 _HEADERS = "#include <float.h>\n#include <limits.h>\n#include <math.h>"
-_NUMBERS = {"M_PI": math.pi, "M_E": math.e, "M_PI_2": math.pi / 2, "M_PI_4": math.pi / 4}
-_NUMBERS |= {"M_LN2": math.log(2), "M_SQRT2": math.sqrt(2), "M_1_PI": 1 / math.pi}
+_NUMBERS = {
+    "M_PI": math.pi,
+    "M_E": math.e,
+    "M_PI_2": math.pi / 2,
+    "M_PI_4": math.pi / 4,
+    "M_LN2": math.log(2),
+    "M_SQRT2": math.sqrt(2),
+    "M_1_PI": 1 / math.pi,
+}
 
 
 def _with_headers(mangler: Callable[..., Any]) -> Callable[..., Any]:
     def asked(kernel: pg.Kernel, name: str) -> Any:
-        answer = mangler(kernel, name)
-        if not isinstance(answer, tuple) or len(cast("tuple[Any, ...]", answer)) != 2:
+        answer: Any = mangler(kernel, name)
+        if not is_a(answer, (tuple,)) or len(answer) != 2:
             return answer
-        dtype, text = cast("tuple[Any, Any]", answer)
+        dtype, text = answer
         number = _NUMBERS.get(text) if isinstance(text, str) else None
         defined = "" if number is None else f"\n#ifndef {text}\n#define {text} {number!r}\n#endif"
         return dtype, text, {"c": _HEADERS + defined}
@@ -365,14 +372,14 @@ def fuse_kernels(
     """
     given: Any = list(kernels) if isinstance(kernels, (list, tuple)) else kernels
     flows: Any = data_flow
-    if isinstance(given, list) and isinstance(data_flow, (list, tuple)):
-        flows = [flow for flow in flows if _may_flow(cast("list[Any]", given), flow)]
+    if is_a(given, (list,)) and is_a(flows, (list, tuple)):
+        flows = [flow for flow in flows if _may_flow(given, flow)]
     return pg.fuse_kernels(given, suffixes, flows, unsafe=unsafe)
 
 
 def _may_flow(kernels: Sequence[Any], flow: Any) -> bool:
     """Tell whether one kernel writes what another reads; what is said otherwise stays as it is."""
-    name, *ends = flow if isinstance(flow, tuple) else (flow,)
+    name, *ends = flow if is_a(flow, (tuple,)) else (flow,)
     if len(ends) != 2 or not all(isinstance(e, int) and 0 <= e < len(kernels) for e in ends):
         return True
     first, second = (entry(kernels[end]).expanded for end in ends)

@@ -412,7 +412,7 @@ def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expressio
     name, width = name_of(operation), facts_of(operation).width
     if len(args) == 2 and is_tuple(args[1]):
         args = [args[0], *args[1].parameters]
-    if len(args) == 1 + width == 2 and isinstance(args[0], _Several) and not args[0]:
+    if len(args) == 1 + width == 2 and _is_nothing(args[0]):
         operand: Expression = args[1]  # over no iname: the only value
         return operand
     remedy = f"write {name}(k, a[k]) with an iname k, or {name}((i, j), a[i, j])"
@@ -442,6 +442,10 @@ def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expressio
     if len(set(inames)) < len(inames):
         raise Refused(f"{name}() is given an iname twice", head.start_pos, "leave one out")
     return ex.Reduction(operation, inames, operand)
+
+
+def _is_nothing(first: object) -> bool:
+    return isinstance(first, _Several) and not first
 
 
 def element_type(token: _Token, otherwise: str = ", or leave it out: <>") -> DType:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from polygen.analysis.typing.random_numbers import GENERATORS, Generator
-from polygen.errors import MalformedInstruction
+from polygen.errors import MalformedInstruction, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType, to_dtype
@@ -115,15 +115,20 @@ class _Vectors:
             said = self._assigning(said, [self._numbers(said, call)])
         elif call is not None and (generator := _generator(function)) and self._takes_vectors(call):
             said = self._assigning(said, self._random(said, call, generator))
-        rewritten = {
-            name: tuple([walk.rewrite(node, lambda n: self._part(said, n)) for node in nodes])
-            for name, nodes in (("values", said.values), ("predicates", said.predicates))
-        }
-        said = replace(said, **rewritten)
-        for node in said.expressions:
+
+        def numbers(nodes: tuple[Expression, ...]) -> tuple[Expression, ...]:
+            return tuple([walk.rewrite(node, lambda n: self._part(said, n)) for node in nodes])
+
+        new = replace(
+            said,
+            assignees=numbers(said.assignees),
+            values=numbers(said.values),
+            predicates=numbers(said.predicates),
+        )
+        for node in new.expressions:
             if whole := sorted(walk.free_variables(node).intersection(self._known)):
                 raise _refused(said, f"'{whole[0]}' is a vector, and stands where a number does")
-        return said
+        return new
 
     def _assigning(self, said: Statement, results: Sequence[Sequence[Expression]]) -> Statement:
         """Return a statement that assigns the numbers of vectors, each its own value."""
@@ -218,7 +223,7 @@ def _of_two(high: Expression, low: Expression) -> Expression:
     return ex.product_of(ex.converted("float64", bits), 2.0**-53)
 
 
-def _refused(said: Statement, what: str) -> MalformedInstruction:
+def _refused(said: Statement, what: str) -> UserError:
     return located(
         MalformedInstruction,
         what,

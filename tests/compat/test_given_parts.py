@@ -186,3 +186,11 @@ def test_calls_that_change_what_they_are_given() -> None:
 def test_calls_that_assign_nothing_and_should(text: str, kind: type[Exception], why: str) -> None:
     with pytest.raises(kind, match=why):
         lp.merge([rows(text), twice(4)])
+
+
+def test_steps_that_need_a_shape_that_is_not_known_yet() -> None:
+    knl = rows("y[e, :] = f(x[e, :])  {id=call}\nz[e, k] = 2*y[e, k]  {dep=call}")
+    with pytest.raises(errors.ShapeNotFound, match="the shape of 'y' is not known yet"):
+        lp.add_prefetch(knl, "y", ["k"])
+    with pytest.raises(errors.CannotProve):
+        lp.duplicate_inames(knl, "e", "id:call")

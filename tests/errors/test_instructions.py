@@ -39,7 +39,7 @@ PROGRAMS: list[tuple[str, type[UserError], str, str]] = [
     ("a[i] << = 2", errors.MalformedInstruction, "found '<'", "<< = 2"),
     ("a[i]++", errors.MalformedInstruction, "found '+'", "++"),
     ("2 += a[i]", errors.MalformedInstruction, "found '2'", "2 += a"),
-    ("f(i) += a[i]", errors.MalformedInstruction, "found '('", "(i) +="),
+    ("f(i) += a[i]", errors.MalformedInstruction, "found '+'", "+= a"),
     # --- atomic updates
     ("a[0] = b[i] {atomic}", errors.NoAtomicUpdate, "no update", "a[0] = b[i]"),
     ("a[0] = a[1] + b[i] {atomic}", errors.NoAtomicUpdate, "'a[0]' with one operand", "a[1]"),

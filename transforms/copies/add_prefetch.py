@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
 from polygen.analysis.expansion.values_to_precompute import Subscripts
-from polygen.errors import InvalidArgument
+from polygen.errors import InvalidArgument, ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
@@ -145,6 +145,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
 
     Raises:
         UnknownArgument, NothingMatches: if 1 does not hold.
+        ShapeNotFound: if a kernel that is not known is given part of the array, which has no shape.
         FootprintNotAffine, FootprintNotConstant, OutsideFootprint: if 2 does not hold.
         ProofLimit: if they form too many separate pieces.
         NotSwept: if 3 does not hold.
@@ -158,7 +159,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     Source: Loo.py, section 2.4.4.
     """
     name, given = _array_and_footprint(kernel, var_name, footprint_subscripts)
-    shape = kernel.array(name).shape or ()
+    shape = _shape(kernel, name)
     rule_id = rule_name or kernel.new_name(f"{name}_fetch_rule")
     rule = _reading_rule(name, len(shape), rule_id)
     dims = dict(
@@ -244,6 +245,17 @@ def _dim_names(
 # --- footprints that are given
 
 _SUBSCRIPTED = re.compile(r"\s*(\w+)\s*\[(.*)\]\s*", re.DOTALL)
+
+
+def _shape(kernel: Kernel, name: str) -> tuple[Expression, ...]:
+    shape = kernel.array(name).shape
+    if shape is not None:
+        return shape
+    raise ShapeNotFound(
+        f"the shape of '{name}' is not known yet: a kernel that is not known is given part of it",
+        where=caller_location(),
+        remedy=f"merge the kernels first, or declare it: GlobalArg('{name}', shape=...)",
+    )
 
 
 def _array_and_footprint(

@@ -274,6 +274,13 @@ def references_by_name(kernel: Kernel) -> Mapping[str, tuple[Reference, ...]]:
 # --- accesses
 
 
+def _rank(kernel: Kernel, name: str) -> int:
+    """Return how many axes an array has; one without a shape yet, as many as it has subscripts."""
+    if shape := kernel.array(name).shape:
+        return len(shape)
+    return max([len(r.index) for r in references_by_name(kernel)[name]], default=0)
+
+
 _Elements: TypeAlias = tuple[isl.Set, bool]  # a relation, and whether it is exact
 
 
@@ -435,7 +442,7 @@ def index_set(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:
     A subscript that is not may be anything.
     """
     if reference.vague and not reference.index:
-        rank = len(kernel.array(reference.name).shape or ())
+        rank = _rank(kernel, reference.name)
         anywhere = [_ANY_INTEGER] * rank
         return reduce(isl.Set.flat_product, anywhere, isl.Set.from_params(universe())), False
     if not reference.index:
