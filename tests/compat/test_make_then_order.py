@@ -282,7 +282,8 @@ def test_steps_of_ones_own_rely_on_a_result() -> None:
 
 def test_what_is_vouched_for_is_judged_all_the_same() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", UPDATES, VECTORS, well_formed="later")
-    split = pg.split_iname(knl, "i", 4, unsafe=True)
+    vouched: Any = {"unsafe": True}
+    split = pg.split_iname(knl, "i", 4, **vouched)
     with pytest.raises(pg.errors.UnorderedAccess):
         pg.generate_code(split)
     with pg.without_proofs():
