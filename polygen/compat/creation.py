@@ -43,6 +43,8 @@ def make_kernel(
     ``trust_data``.
     Stores convert (the option ``convert_stores``).
     ``a = sum(i, x[i])`` writes an argument of the shape ``()``, unless something declares ``a``.
+    A kernel whose result is not determined is made, and may be ordered afterwards: see
+    ``well_formed="later"`` of `polygen.make_kernel`.
 
     Parameters:
         domains: the loop domains.
@@ -51,7 +53,8 @@ def make_kernel(
         options: ``name`` (``"loopy_kernel"``), ``assumptions``, ``target``, ``loop_priority``,
             ``silenced_warnings``, ``seq_dependencies``, ``options``, ``fixed_parameters``,
             ``temporary_variables``, ``substitutions``, ``default_order``, ``preambles``,
-            ``preamble_generators``, ``symbol_manglers``.  Nothing depends on ``lang_version``,
+            ``preamble_generators``, ``symbol_manglers``.  Sizes have the values of
+            ``fixed_parameters`` when shapes are guessed.  Nothing depends on ``lang_version``,
             ``index_dtype``, ``tags`` and ``default_offset``.
 
     Raises:
@@ -146,7 +149,7 @@ def _with_values(assumptions: Any, domains: Any, fixed: Mapping[str, Any]) -> is
     mentioned = re.findall(r"\w+", str(domains))
     for name, value in fixed.items():
         if name in mentioned and isinstance(value, int | np.integer):
-            known = known.intersect(isl.Set(f"[{name}] -> {{ : {name} = {int(value)} }}"))
+            known = known.intersect(isl.Set(f"[{name}] -> {{ : {name} = {value} }}"))
     return known
 
 

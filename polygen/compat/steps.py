@@ -121,7 +121,7 @@ def add_prefetch(
     ``temporary_scope`` is an old name of `temporary_address_space`.
     """
     space = others.pop("temporary_scope", temporary_address_space)
-    return pg.add_prefetch(
+    new = pg.add_prefetch(
         t_unit,
         var_name,
         () if sweep_inames is None else sweep_inames,
@@ -132,6 +132,24 @@ def add_prefetch(
         None if space is pg.auto else space,
         **others,
     )
+    return _with_spaces_to_find(t_unit, new) if space in (None, pg.auto) else new
+
+
+def _with_spaces_to_find(old: _T, new: _T) -> _T:
+    """Return a result in which new arrays that each work item has are where they have to be.
+
+    Later steps may share the loops around them among work items.
+    """
+    before, after = map(entry, (old, new))
+    names = [
+        t.name
+        for t in after.temporaries
+        if t.shape and t.name not in before.variables and t.address_space is _PRIVATE
+    ]
+    return pg.set_temporary_address_space(new, names, "auto") if names else new
+
+
+_PRIVATE = pg.AddressSpace.PRIVATE
 
 
 @public

@@ -282,7 +282,8 @@ def test_steps_of_ones_own_rely_on_a_result() -> None:
 
 def test_what_is_vouched_for_is_judged_all_the_same() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", UPDATES, VECTORS, well_formed="later")
-    split = pg.split_iname(knl, "i", 4, unsafe=True)
+    vouched: Any = {"unsafe": True}
+    split = pg.split_iname(knl, "i", 4, **vouched)
     with pytest.raises(pg.errors.UnorderedAccess):
         pg.generate_code(split)
     with pg.without_proofs():
@@ -299,3 +300,23 @@ def test_lines_of_what_comes_later_are_read() -> None:
     assert read.later == knl.later
     with pytest.raises(pg.errors.MalformedText, match="says nothing of what a kernel gets later"):
         pg.parse_kernel(text.replace("tag: j: l.0", "order: j, i"))
+
+
+def test_two_prefetches_whose_loops_are_shared_afterwards() -> None:
+    data = [lp.GlobalArg("a, b", F, shape="n"), lp.GlobalArg("c", F, shape="n, n"), "..."]
+    known = "n mod 32 = 0 and n >= 32"
+    knl = lp.make_kernel("{ [i,j]: 0<=i,j<n }", "c[i,j] = a[i]*b[j]", data, assumptions=known)
+    knl = lp.split_iname(knl, "i", 32, outer_tag="g.0")
+    knl = lp.split_iname(knl, "j", 32, outer_tag="g.1")
+    for name, iname in (("a", "i_inner"), ("b", "j_inner")):
+        knl = lp.add_prefetch(knl, name, [iname], fetch_outer_inames="i_outer,j_outer")
+    knl = lp.split_iname(knl, "i_inner", 4, inner_tag="l.0")
+    knl = lp.split_iname(knl, "j_inner", 4, inner_tag="l.1")
+    for name in ("a_dim_0", "b_dim_0"):
+        knl = lp.split_iname(knl, name, 4, inner_tag="l.0")
+        knl = lp.split_iname(knl, f"{name}_outer", 4, inner_tag="l.1")
+    spaces = pg.address_spaces(knl.default_entrypoint)
+    assert {spaces["a_fetch"], spaces["b_fetch"]} == {pg.AddressSpace.LOCAL}
+    a, b = np.random.default_rng(11).random((2, 64))
+    _, (c,) = knl(a=a, b=b)
+    np.testing.assert_allclose(c, np.outer(a, b))
