@@ -77,8 +77,9 @@ class DispatchKind:
             error = as_users_know(error, self.function.__name__)
         values = [one.value if _is_known(one) else one for one in arguments]
         if not are_unchanged or any(isinstance(one, Future) for one in values):
-            is_beyond = isinstance(error, IndexError)
-            return somewhere_out_of_bounds(error, self.function) if is_beyond else error
+            if isinstance(error, IndexError):
+                return somewhere_out_of_bounds(error, self.function)
+            return error
         count = len(bounds_of(self.policy))
         policy = _with_bounds(self.policy, values[:count])
         at = count + len(self.signature.accumulators)
