@@ -219,6 +219,8 @@ class _Tracer(Statements):
                     raise Refused(f"'{name}' may have no value here: {found_value.why}")
                 results[name] = self._result(self._read(name, found_value), name)
         self.nodes.guards = list(self.facts.guards)
+        assert self.source is not None
+        own = self.source
         return Traced(
             self.nodes,
             self.inputs,
@@ -233,7 +235,7 @@ class _Tracer(Statements):
             self._attributes,
             list(self._outer_attributes.values()),
             [
-                FaultSite(line, kind, origin_of(node, self.source).place(node) if node else None)
+                FaultSite(line, kind, origin_of(node, own).place(node) if node else None)
                 for line, kind, node in self.nodes.fault_sites
             ],
         )
