@@ -19,12 +19,12 @@ AUTO = pg.AddressSpace.AUTO
 # Statements, as kernels and as Python have them: a loop that may be empty, conditions of loops and
 # of data.
 UPDATES = (
-    ("t = t + p[i+1] {if=i<n-1}", "if i < n - 1: t = t + p[i + 1]"),
+    ("t = 0.5*(t + p[i+1]) {if=i<n-1}", "if i < n - 1: t = 0.5*(t + p[i + 1])"),
     ("t = t*p[i] + a[i,j] {inames=i:j}", "for j in range(m): t = t*p[i] + a[i, j]"),
-    ("t = t + sum(k, a[i,k])", "t = t + sum(a[i, :])"),
-    ("s = s + t {if=i>0}", "if i > 0: s = s + t"),
-    ("s = t*t {if=p[i]>0.5}", "if p[i] > 0.5: s = t*t"),
-    ("t = s - t", "t = s - t"),
+    ("t = 0.2*t + sum(k, a[i,k])", "t = 0.2*t + sum(a[i, :])"),
+    ("s = 0.5*(s + t) {if=i>0}", "if i > 0: s = 0.5*(s + t)"),
+    ("s = t*p[i] {if=p[i]>0.5}", "if p[i] > 0.5: s = t*p[i]"),
+    ("t = 0.5*(s - t)", "t = 0.5*(s - t)"),
 )
 BEGINS = (("t = p[i]", "t = p[i]"), ("s = 2*p[i]", "s = 2*p[i]"))
 
