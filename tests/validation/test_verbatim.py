@@ -12,14 +12,14 @@ from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import If, Node, Verbatim
 from polygen.validation.validate import check
-from tests.oracle.cases import grid, kernel
+from tests.oracle.cases import grid
 from tests.validation.edits import edited, said, shows
 
 
 def _with_code(*within: str) -> Kernel:
     read = tuple([(name, ex.Variable(name)) for name in within])
     code = pg.CInstruction(read, "", frozenset(), (), "say", frozenset(within))
-    knl = kernel("{ [i]: 0<=i<n }", ["b[i] = 3*a[i]", code])
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", ["b[i] = 3*a[i]", code])
     return pg.add_dtypes(knl, {"a": np.float64})
 
 
