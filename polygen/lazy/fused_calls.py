@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from polygen.errors import OverlappingArguments, PolygenError
+from polygen.lazy.failed_calls import failed, with_calls
 from polygen.lazy.plan import Layout, Plan, layout_of, plan_of
 from polygen.lazy.report import ACCOUNT, Together, described
 from polygen.lazy.shared_arrays import SharedArrays, shared_arrays
-from polygen.lazy.trace import Call, Trace, with_call
+from polygen.lazy.trace import Call, Trace
 from polygen.python.annotations import UNREAD, unread_array
 from polygen.python.program import KernelRegion, Step
 
@@ -26,6 +27,9 @@ def run_calls(calls: Sequence[Call]) -> None:
         calls: the calls, in order.
     """
     for group in _by_target(calls):
+        if group[0].lacks is not None:
+            group[0].is_over, group[0].failure = True, group[0].lacks
+            raise group[0].failure
         if group[0].alone is not None:
             _run_alone(group[0])
         else:
@@ -40,7 +44,7 @@ def _by_target(calls: Sequence[Call]) -> list[list[Call]]:
     found: list[list[Call]] = []
     target: str | None = None
     for call in calls:
-        own = None if call.alone is not None else call.target
+        own = None if call.alone is not None or call.lacks is not None else call.target
         if own is None or own != target:
             found.append([])
         found[-1].append(call)
@@ -56,8 +60,8 @@ def _run_group(calls: Sequence[Call], why_not_more: str = "") -> None:
         shared = shared_arrays(layout.values)
     except OverlappingArguments as error:
         if len(calls) == 1:
-            calls[0].is_over = True
-            raise with_call(error, calls[0]) from None
+            calls[0].is_over, calls[0].failure = True, with_calls(error, calls)
+            raise calls[0].failure from None
         half = len(calls) // 2
         _run_group(calls[:half], _OVERLAP)
         _run_group(calls[half:], why_not_more)
@@ -83,10 +87,8 @@ def _run_group(calls: Sequence[Call], why_not_more: str = "") -> None:
     plan.account.count += 1
     try:
         numbers = plan.run(values)
-    except PolygenError as error:
-        if len(calls) > 1:
-            raise
-        raise with_call(error, calls[0]) from None
+    except Exception as error:
+        raise failed(error, calls, plan, layout) from None
     for (at, number), value in zip(plan.returned, numbers, strict=True):
         future = calls[at].results[number]()
         if future is not None:
@@ -100,8 +102,9 @@ def _run_alone(call: Call) -> None:
     ACCOUNT.groups.append(Together(described([call]), count=1))
     try:
         value = call.alone()
-    except PolygenError as error:
-        raise with_call(error, call) from None
+    except Exception as error:
+        call.failure = with_calls(error, [call])
+        raise call.failure from None
     for one in call.results:
         future = one()
         if future is not None:

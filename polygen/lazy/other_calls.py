@@ -71,7 +71,7 @@ def record_kernel(kernel: Kernel, queue: Any, given: Mapping[str, Any]) -> Any:
 
     def run() -> object:
         values = {n: v.value if isinstance(v, Future) else v for n, v in arrays.items()}
-        return kernel(**values)
+        return kernel(**values)[0]
 
     call = Call(
         TRACE, None, kernel.target or "c", list(arrays.values()), list(places.values()),

@@ -36,6 +36,10 @@ def calls() -> None:
     """Stand for the calls of a plan, whose text is made."""
 
 
+CALLS = "<polygen: calls>"  # the file that the text of plans is said to be of
+_FIRST_LINE = 2  # of its statements
+
+
 @dataclass
 class Layout:
     """The arguments of calls by places of their own: what decides the text of a plan.
@@ -203,6 +207,17 @@ class Plan:
     quick: tuple[Callable[..., Any], bool] | None = None
     account: Together = field(default_factory=Together)
 
+    def call_at(self, line: int, count: int) -> int | None:
+        """Return the place of the call at a line of the text; None if none is there.
+
+        Parameters:
+            line: the line.
+            count: the number of calls.
+        """
+        before = len(self.program.body) - count - bool(self.returned)
+        at = line - _FIRST_LINE - before
+        return at if 0 <= at < count else None
+
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Run the calls on values of the parameters, and return the numbers."""
         if self.quick is not None:
@@ -243,7 +258,7 @@ def plan_of(run: Sequence[Call], layout: Layout, shared: SharedArrays | None) ->
     )
     _place(tree)
     is_strict = len(run) == 1 and run[0].is_strict
-    source = FunctionSource(calls, "<calls>", tree, {})
+    source = FunctionSource(calls, CALLS, tree, {})
     program = program_of(
         source, run[0].target, strict=is_strict, copied=CopyCount(), contracts=True
     )
@@ -259,7 +274,7 @@ def _statement(made: ast.expr, at: int, count: int) -> ast.stmt:
 
 def _place(tree: ast.FunctionDef) -> None:
     """Give each statement a line of its own, by which the front end tells them apart."""
-    for line, statement in enumerate(tree.body, 2):
+    for line, statement in enumerate(tree.body, _FIRST_LINE):
         for part in ast.walk(statement):
             if "lineno" in part._attributes:
                 _put(part, line)

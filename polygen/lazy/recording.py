@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from polygen.errors import PolygenError
 from polygen.ir.traced_calls import TRACING
 from polygen.lazy.effects import effects_of
 from polygen.lazy.fused_calls import TRACE
 from polygen.lazy.futures import Future
 from polygen.lazy.memory import Interval, interval
-from polygen.lazy.trace import Call
+from polygen.lazy.trace import Call, Explain
 from polygen.python.array_libraries import library_of
 from polygen.python.source_functions import SourceFunction
 from polygen.source import SourceLocation
@@ -32,7 +31,7 @@ def record(
     held: Sequence[Any] = (),
     is_strict: bool = True,
     returns_arrays: bool = False,
-    translate: Callable[[PolygenError, str], PolygenError] | None = None,
+    explain: Explain | None = None,
 ) -> tuple[Future, ...]:
     """Let a call wait, and return the numbers that it will compute.
 
@@ -43,7 +42,7 @@ def record(
         results: how many numbers it computes.
         held: arrays that it may touch in other ways: those of an object that it is passed.
         is_strict: whether all of it has to be in kernels.
-        translate: returns an error in the words of whoever made the call, given its name.
+        explain: returns an error in the words of whoever made the call.
         returns_arrays: whether its results may be arrays, those that it is passed among them.
     """
     arrays = {
@@ -72,7 +71,7 @@ def record(
         line_of_call(),
         needs=frozenset(needs),
         is_strict=is_strict,
-        translate=translate,
+        explain=explain,
     )
     if returns_arrays:
         call.returned = [_new_place(), *[place for one in places.values() for place in one], *both]

@@ -10,17 +10,32 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from polygen.errors import PolygenError
 from polygen.ir.traced_calls import WAITING
 from polygen.lazy.futures import Future
 from polygen.lazy.memory import Interval, interval, meet
 from polygen.python.source_functions import SourceFunction
-from polygen.source import SourceLocation, together
+from polygen.source import SourceLocation
 
 Run = Callable[[Sequence["Call"]], None]
 NO_CALLS: frozenset[Call] = frozenset()
+
+
+class Explain(Protocol):
+    """Returns an error in the words of whoever made a call."""
+
+    def __call__(
+        self, error: Exception, arguments: Sequence[Any], *, are_unchanged: bool
+    ) -> Exception:
+        """Return the error.
+
+        Parameters:
+            error: what was raised.
+            arguments: those of the call.
+            are_unchanged: whether no call behind it may have written them.
+        """
+        ...
 
 
 @dataclass(eq=False, slots=True)
@@ -38,9 +53,10 @@ class Call:
         needs: the calls whose numbers it is passed.
         is_strict: whether all of it has to be in kernels.
         returned: the memory of arrays that it may return.
-        translate: returns an error in the words of whoever made the call, given its name.
+        explain: returns an error in the words of whoever made the call.
         alone: what runs it by itself, of a call that has no statements; None of any other.
         is_over: whether it ran, or failed.
+        failure: the error, if it failed or ran together with one that did.
         mark: its function and the identities of its arguments.
     """
 
@@ -55,14 +71,26 @@ class Call:
     needs: frozenset[Call] = NO_CALLS
     is_strict: bool = True
     returned: Sequence[Interval] = ()
-    translate: Callable[[PolygenError, str], PolygenError] | None = None
+    explain: Explain | None = None
     alone: Callable[[], object] | None = None
     is_over: bool = False
+    failure: Exception | None = None
     mark: tuple[Any, ...] = ()
 
     def compute(self) -> None:
-        """Run it, with what it needs."""
+        """Run it, with what it needs.
+
+        Raises:
+            Exception: what it raised before, if it failed.
+        """
         self.trace.flush_call(self)
+        if self.failure is not None:
+            raise self.failure
+
+    @property
+    def lacks(self) -> Exception | None:
+        """The error of a call whose number it needs; None if there was none."""
+        return next((one.failure for one in self.needs if one.failure is not None), None)
 
     def waits_for(self, earlier: Call) -> bool:
         """Tell whether an earlier call has to be executed first."""
@@ -169,14 +197,16 @@ class Trace:
         self._take(calls)
         try:
             self.run(calls)
+        except Exception as error:
+            if not any(call.is_over for call in calls):  # they would fail for ever
+                calls[0].is_over, calls[0].failure = True, error
+            raise
         finally:
             self.runner = before
             for call in calls:
                 if call.is_over:
                     call.arguments, call.needs = (), NO_CALLS  # whose arrays it would keep
-            left = [call for call in calls if not call.is_over]
-            if left:  # what stands behind a call that failed
-                self.waiting[:0] = left[1:]
+            self.waiting[:0] = [call for call in calls if not call.is_over]
 
     def _take(self, calls: Sequence[Call]) -> None:
         """Take calls off those that wait; other threads may add some meanwhile."""
@@ -185,18 +215,3 @@ class Trace:
             return
         for call in calls:
             self.waiting.remove(call)
-
-
-def with_call(error: PolygenError, call: Call) -> PolygenError:
-    """Return an error that shows the line of a call, too.
-
-    Parameters:
-        error: the error.
-        call: the call that it is about.
-    """
-    if call.translate is not None and call.function is not None:
-        error = call.translate(error, call.function.source.tree.name)
-    where = error.where
-    own = list(getattr(where, "places", ())) or [where]
-    error.where = together([call.where, *[one for one in own if isinstance(one, SourceLocation)]])
-    return error

@@ -20,7 +20,8 @@ import numpy as np
 
 from polygen.python.affine import Affine, affine_text
 from polygen.python.array_libraries import library_of, library_of_results
-from polygen.python.nodes import FAULTS, Nodes
+from polygen.python.fault_sites import raise_first
+from polygen.python.nodes import Nodes
 from polygen.python.object_attributes import has_own_attributes
 from polygen.python.tracer import Result, Traced
 from polygen.python.unchanged_values import has_lists, is_unchanged, snapshot
@@ -33,13 +34,6 @@ class Miss:
 
 MISS = Miss()
 PLAIN = Miss()  # the arguments are those of this variant, and Python has to run the statements
-
-
-def raised(faults: np.ndarray[Any, Any]) -> None:
-    """Raise what Python raises for the first kind of fault that was counted."""
-    for count, (kind, text) in zip(faults, FAULTS, strict=True):
-        if count:
-            raise kind(text)
 
 
 def flush_python() -> None:
@@ -76,7 +70,7 @@ class CallWriter:
         self._known: dict[str, Any] = {
             "_pg_MISS": MISS,
             "_pg_PLAIN": PLAIN,
-            "_pg_raised": raised,
+            "_pg_raised": raise_first,
             "_pg_flushed": flush_python,
             "_pg_printed": flush_c,
             "_pg_empty": library.module.empty,
@@ -119,7 +113,9 @@ class CallWriter:
             lines.append("    _pg_printed()")
         if self._traced.nodes.fault is not None:
             name = self._traced.nodes.fault
-            lines.append(f"    if {name}.any(): _pg_raised({name})")
+            sites = self._keep(self._traced.fault_sites)
+            result = f"lambda: {self._results()}"
+            lines.append(f"    if {name}.any(): _pg_raised({name}, {sites}, {result})")
         lines.append(f"    return {self._results()}")
         scope = dict(self._known)
         exec(compile("\n".join(lines), "<polygen:call>", "exec"), scope)  # noqa: S102

@@ -205,7 +205,7 @@ class _Maker:
     def _fault(self, node: Fault) -> None:
         name = self._traced.nodes.fault
         assert name is not None
-        count: Any = ex.Subscript(ex.Variable(name), node.kind)
+        count: Any = ex.Subscript(ex.Variable(name), node.site)
         condition, place = self._tree(node.condition), self._at(node.node)
         self._reduced(condition)
         condition, _ = self._asked_within(condition, kept=False, place=place)

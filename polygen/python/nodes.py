@@ -90,11 +90,11 @@ class Fault:
 
     Attributes:
         condition: where it happens.
-        kind: which error it is, a place in `FAULTS`.
+        site: the place among `Nodes.fault_sites`.
     """
 
     condition: Expression
-    kind: int
+    site: int
     node: ast.AST | None
 
 
@@ -156,7 +156,7 @@ def empty_text(function: Callable[[tuple[()]], object]) -> str:
     raise AssertionError(function)
 
 
-# What Python raises, by the place in the array of faults.
+# What Python raises; of those at one statement, the first counts.
 FAULTS: tuple[tuple[type[Exception], str], ...] = (
     (ZeroDivisionError, "division by zero"),
     (ValueError, empty_text(max)),  # which reads no element: before those outside
@@ -237,6 +237,8 @@ class Nodes:
         guards: forms that are at least 0.
         ends: integers that ends of loops may be, with what sizes and loops around make of them.
         fault: the array that counts faults; None if there can be none.
+        fault_sites: of each element of that: the line of the outermost statement, the place in
+            `FAULTS`, and the node.
         printed: the array by which what prints is in order; None if nothing does.
         index_guards: arrays of subscripts that the call looks at: each value is from minus the
             form to below the form.
@@ -251,6 +253,9 @@ class Nodes:
     guards: list[Affine] = field(default_factory=list[Affine])
     ends: dict[str, Expression] = field(default_factory=dict[str, Expression])
     fault: str | None = None
+    fault_sites: list[tuple[int, int, ast.AST | None]] = field(
+        default_factory=list[tuple[int, int, ast.AST | None]]
+    )
     printed: str | None = None
     index_guards: dict[_IndexGuard, None] = field(default_factory=dict[_IndexGuard, None])
     has_matrix_products: bool = False

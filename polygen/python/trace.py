@@ -43,6 +43,7 @@ class Trace:
         statement_node: the statement.
         asked: conditions under which the expression at hand is evaluated.
         depth: how many loops and branches are open.
+        at_line: the line of the statement of the compiled function, not of one that it calls.
     """
 
     def __init__(self) -> None:
@@ -58,6 +59,7 @@ class Trace:
         self.asked: list[Expression] = []
         self._stretched: set[Affine] = set()
         self.depth: int = 0
+        self.at_line: int = 0
 
     # --- names
 
@@ -196,16 +198,19 @@ class Trace:
         nodes = self.nodes
         if nodes.fault is None:
             made = self.storage(
-                "faults", np.dtype("int32"), (number(len(FAULTS)),), "made", zeros=True,
-                is_written=True,
-            )  # fmt: skip
+                "faults", np.dtype("int32"), (number(1),), "made", zeros=True, is_written=True
+            )
             nodes.fault = made.name
         place = next(
             at for at, (known, said) in enumerate(FAULTS) if known is kind and text in (None, said)
         )
+        site = (self.at_line, place, self.node)
+        if site not in nodes.fault_sites:
+            nodes.fault_sites.append(site)
+            nodes.storages[nodes.fault].shape = (number(len(nodes.fault_sites)),)
         if self.asked:
             condition = ex.LogicalAnd((*self.asked, condition))
-        self.emit(Fault(condition, place, self.node))
+        self.emit(Fault(condition, nodes.fault_sites.index(site), self.node))
 
     def storage(
         self, like: str, dtype: np.dtype, shape: Sequence[Affine], role: str, **more: Any

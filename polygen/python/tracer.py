@@ -17,6 +17,7 @@ from polygen.ir import expression as ex
 from polygen.python.affine import Affine, affine_text, number
 from polygen.python.array_libraries import HOLDERS, NUMPY, library_of
 from polygen.python.block_structure import structured
+from polygen.python.fault_sites import FaultSite
 from polygen.python.function_source import FunctionSource, read_function
 from polygen.python.liveness import liveness
 from polygen.python.local_functions import LocalFunction
@@ -24,7 +25,7 @@ from polygen.python.nodes import Assign, Nodes, Storage
 from polygen.python.object_attributes import has_own_attributes, may_change, stored_attribute
 from polygen.python.refused import Refused
 from polygen.python.source_functions import SourceFunction
-from polygen.python.statement_origins import mark_origin
+from polygen.python.statement_origins import mark_origin, origin_of
 from polygen.python.statements import Retrace, Returned, Statements
 from polygen.python.tuple_names import without_tuple_names
 from polygen.python.values import (
@@ -103,6 +104,7 @@ class Traced:
         helpers: the functions that were inlined.
         attributes: what is read of arguments, by path.
         outer_attributes: what is read of other objects: the object, the name, the value.
+        fault_sites: those of `nodes`, with the places of the user's.
     """
 
     nodes: Nodes
@@ -117,6 +119,7 @@ class Traced:
     helpers: list[FunctionSource]
     attributes: dict[str, Any]
     outer_attributes: list[tuple[Any, str, Any]]
+    fault_sites: list[FaultSite]
 
 
 def trace(
@@ -181,7 +184,6 @@ class _Tracer(Statements):
         self._attributes: dict[str, Any] = {}
         self._attribute_values: dict[str, Value] = {}
         self._outer_attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
-        self.at_line = 0
         self._products: dict[tuple[str, Affine, Affine], str] = {}
         self.outer = source.outer_values()
 
@@ -217,6 +219,8 @@ class _Tracer(Statements):
                     raise Refused(f"'{name}' may have no value here: {found_value.why}")
                 results[name] = self._result(self._read(name, found_value), name)
         self.nodes.guards = list(self.facts.guards)
+        assert self.source is not None
+        own = self.source
         return Traced(
             self.nodes,
             self.inputs,
@@ -230,6 +234,10 @@ class _Tracer(Statements):
             list(self._helpers.values()),
             self._attributes,
             list(self._outer_attributes.values()),
+            [
+                FaultSite(line, kind, origin_of(node, own).place(node) if node else None)
+                for line, kind, node in self.nodes.fault_sites
+            ],
         )
 
     def _check_kept(self) -> None:

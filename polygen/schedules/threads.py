@@ -12,9 +12,9 @@ from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, is_on_axis
 from polygen.schedules.nests import Extents, Nest, is_on_axes, nests_of, weight_of
+from polygen.schedules.parallel_loops import on_axes
 from polygen.schedules.plan import Plan
 from polygen.schedules.scans import scanned
-from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.tuning.shared_values import in_memory, names_computed_again
 
 _AXIS = "g.0"
@@ -48,11 +48,12 @@ def share_loops(plan: Plan, found: Sequence[tuple[str, Nest]]) -> bool:
         return False
     tags = {iname: _AXIS for iname, _ in found}
     threads = f"{plan.request.units} thread{'s' if plan.request.units != 1 else ''}"
+    ids = [name for _, nest in found for name in nest.ids]
     return plan.take(
-        [name for _, nest in found for name in nest.ids],
+        ids,
         f"threads along {', '.join(map(repr, tags))}",
         f"no iteration needs another one, and there is work for {threads}",
-        lambda knl: tag_inames(knl, tags),
+        lambda knl: on_axes(knl, tags, ids),
     )
 
 
@@ -146,7 +147,7 @@ def _may_be_shared(plan: Plan, nest: Nest, iname: str) -> bool:
     if _is_plain(kernel, iname):
         return True
     trial = Plan(kernel, plan.request)
-    if trial.take(nest.ids, what, "", lambda knl: tag_inames(knl, {iname: _AXIS})):
+    if trial.take(nest.ids, what, "", lambda knl: on_axes(knl, {iname: _AXIS}, nest.ids)):
         return True
     plan.choices += trial.choices
     return False

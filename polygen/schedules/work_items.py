@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from polygen.analysis.pairs.instance_pairs import users
 from polygen.errors import UserError
-from polygen.ir.array import AddressSpace
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.schedules.nests import Extents, Nest, is_mapped, nests_of
-from polygen.schedules.parallel_loops import shown_parallel
+from polygen.schedules.parallel_loops import shown_parallel, with_own_scalars
 from polygen.schedules.plan import Plan
-from polygen.transforms.arrays.set_temporary_address_space import set_temporary_address_space
 from polygen.transforms.inames.tag_inames import tag_inames
 from polygen.transforms.loops.memory_order import along_memory
 from polygen.transforms.splitting.split_iname import split_iname
@@ -58,22 +55,9 @@ def _candidates(plan: Plan, nests: Sequence[Nest], shown: frozenset[str]) -> Ite
             yield from _candidates(plan, nest.inner, shown)
 
 
-def _with_own_scalars(kernel: Kernel, nest: Nest) -> Kernel:
-    """Return the kernel in which each work item has the scalars that the nest alone uses."""
-    within = set(nest.ids)
-    names = [
-        t.name
-        for t in kernel.temporaries
-        if not t.shape
-        and t.address_space is AddressSpace.AUTO
-        and within.issuperset(users(kernel, t.name))
-    ]
-    return set_temporary_address_space(kernel, names, AddressSpace.PRIVATE) if names else kernel
-
-
 def _parallel(kernel: Kernel, nest: Nest) -> tuple[str, ...]:
     """Return loops that can be on axes at the same time: the one along memory, then outer ones."""
-    kernel = _with_own_scalars(kernel, nest)
+    kernel = with_own_scalars(kernel, nest.ids)
     known = [iname for iname in nest.loops if iname in kernel.inames]  # not those of functions
     near = _along_memory(kernel, nest, known)[-1:]
     found: dict[str, str] = {}
@@ -109,7 +93,7 @@ def _leading(nest: Nest) -> str:
 def _on_axes(kernel: Kernel, nest: Nest, order: Sequence[str]) -> Kernel:
     """Return the kernel with loops on axes, the last one on work items side by side."""
     (*outer, near) = order
-    kernel = _with_own_scalars(kernel, nest)
+    kernel = with_own_scalars(kernel, nest.ids)
     groups, items = kernel.new_name(f"{near}_group"), kernel.new_name(f"{near}_item")
     kernel = split_iname(
         kernel,

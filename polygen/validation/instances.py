@@ -167,11 +167,13 @@ class Instances:
 
     def _loops(self, work: Work, copy: Copy) -> _Loops:
         kernel, within = self._view.kernel, work.insn.within_inames
-        # Of several assignees, all are written by the same work items.
-        written = work.insn.written_names[0]
         space = AddressSpace.PRIVATE  # as that of accumulators
-        if written in kernel.variables:
-            space = kernel.address_space(written)
+        if not work.insn.written_names:
+            space = AddressSpace.GLOBAL  # what it does, others may see
+        # Of several assignees, all are written by the same work items.
+        for written in work.insn.written_names[:1]:
+            if written in kernel.variables:
+                space = kernel.address_space(written)
         own = {kernel.tags.get(iname) for iname in within}
         parts: tuple[list[Frame], list[Frame], list[Frame]] = [], [], []
         lacking = {axis: tag for tag, axis in copy.statement.frame.axes.items() if tag not in own}

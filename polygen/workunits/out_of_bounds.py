@@ -16,6 +16,7 @@ import numpy as np
 
 from polygen.errors import SubscriptOutOfBounds, UserError
 from polygen.python.array_libraries import library_of
+from polygen.python.fault_sites import raised
 from polygen.source import SourceLocation, together
 from polygen.workunits.policies import MDRangePolicy, Policy, RangePolicy
 from polygen.workunits.views import View
@@ -88,9 +89,11 @@ def somewhere_out_of_bounds(
         error: what the kernel raised.
         function: the function of the work unit.
     """
+    counted = raised(error)
+    start = SourceLocation(function.__code__.co_filename, function.__code__.co_firstlineno)
     return SubscriptOutOfBounds(
         f"{error}, in '{function.__name__}'",
-        where=SourceLocation(function.__code__.co_filename, function.__code__.co_firstlineno),
+        where=(counted and counted.site.where) or start,
         remedy=_REMEDY,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polygen.errors import NoWorkUnit, PolygenError, RaceFound, SubscriptOutOfBounds, ViewMismatch
+from polygen.errors import NoWorkUnit, PolygenError, RaceFound, ViewMismatch
 from polygen.ir.traced_calls import TRACING
 from polygen.jitting.compiled_programs import program_of
 from polygen.lazy.fused_calls import TRACE
@@ -27,8 +27,8 @@ from polygen.runtime.resident_arrays import CopyCount
 from polygen.source import caller_location
 from polygen.workunits.captured_values import captured_kinds, captured_values
 from polygen.workunits.decorators import BoundWorkUnit, WorkUnit
+from polygen.workunits.failed_dispatches import DispatchKind
 from polygen.workunits.layouts import USED_TRAITS, Trait
-from polygen.workunits.out_of_bounds import first_out_of_bounds, somewhere_out_of_bounds
 from polygen.workunits.plain_runs import run_plainly
 from polygen.workunits.policies import (
     MDRangePolicy,
@@ -149,8 +149,9 @@ def _run(
         advance_pools([*passed.values(), *_held(owner)])
     if TRACING.get() and prepared.function is not None and _may_wait(passed, owner):
         if not owner and is_plain and not any(starts):
-            _keep(prepared, work, key, begins, arguments, passed, owner)
-        return _recorded(prepared, space, policy, begins, owner, passed)
+            _keep(prepared, work, key, policy, begins, arguments, passed, owner)
+        kind = DispatchKind(work.function, pattern, policy, prepared.signature, tuple(passed))
+        return _recorded(prepared, kind, space, policy, begins, owner, passed)
     if prepared.program is None:
         views = [_as_view(passed[name]) for name in signature.others]
         return run_plainly(work.function, pattern, policy, signature, begins, [*owner, *views])
@@ -160,9 +161,10 @@ def _run(
     try:
         found = prepared.run([*bounds_of(policy), *begins, *owner, *values])
     except (IndexError, RaceFound) as error:
-        raise _told_apart(error, signature, work, pattern, policy, owner, passed) from None
+        kind = DispatchKind(work.function, pattern, policy, signature, tuple(passed))
+        raise kind.told(error, policy, owner, passed) from None
     if prepared.quick is not None and is_plain and not any(starts):
-        _keep(prepared, work, key, begins, arguments, passed, owner)
+        _keep(prepared, work, key, policy, begins, arguments, passed, owner)
     return found
 
 
@@ -221,6 +223,7 @@ def _keep(
     prepared: _Prepared,
     work: WorkUnit,
     key: tuple[Any, ...],
+    policy: Policy,
     begins: Sequence[Any],
     arguments: Mapping[str, Any],
     passed: Mapping[str, Any],
@@ -236,6 +239,7 @@ def _keep(
         call, returns, tuple(begins), ordered_by(list(passed), arguments),
         tuple(prepared.constants.values()), prepared.function, target_of(space),
         _effects(prepared.function, passed),
+        DispatchKind(work.function, pattern, policy, prepared.signature, tuple(passed)),
     )  # fmt: skip
 
 
@@ -261,32 +265,6 @@ def _with_shared(
             atomic=_atomic_names(passed),
         )  # fmt: skip
     return known, shared.values(values)
-
-
-def _told_apart(
-    error: Exception,
-    signature: UnitSignature,
-    work: WorkUnit,
-    pattern: str,
-    policy: Policy,
-    owner: Sequence[Any],
-    passed: Mapping[str, Any],
-) -> Exception:
-    """Return an error; if an iteration goes beyond a view, the one that says which."""
-    given = [*owner, *[passed[name] for name in signature.others]]
-    captured = {name: passed[name] for name in signature.captured}
-
-    def run(function: Callable[..., Any], part: Policy, copies: Sequence[Any]) -> Any:
-        begins = _begins(signature, ())
-        return run_plainly(function, pattern, part, signature, begins, copies)
-
-    is_beyond = isinstance(error, IndexError)
-    found: SubscriptOutOfBounds | None = first_out_of_bounds(
-        work.function, policy, given, captured, run, is_beyond=is_beyond
-    )
-    if found is None and isinstance(error, IndexError):
-        return somewhere_out_of_bounds(error, work.function)
-    return found or error
 
 
 def run_again(pattern: str, given: Any, arguments: Mapping[str, Any], unsafe: bool) -> Any:
@@ -326,7 +304,8 @@ def run_again(pattern: str, given: Any, arguments: Mapping[str, Any], unsafe: bo
         made = policy_of(policy)
         signature = signature_of(work.function, pattern, made, is_method=bool(owner))
         passed = _passed(signature, work.function, arguments)
-        raise _told_apart(error, signature, work, pattern, made, owner, passed) from None
+        made_again = DispatchKind(work.function, pattern, made, signature, tuple(passed))
+        raise made_again.told(error, made, owner, passed) from None
 
 
 _FROM_ZERO, _SINGLE = (1,), (3,)  # as `_kind` says it of a number of iterations
@@ -356,6 +335,7 @@ def _is_array(value: Any) -> bool:
 
 def _recorded(
     prepared: _Prepared,
+    kind: DispatchKind,
     space: ExecutionSpace,
     policy: Policy,
     begins: Sequence[Any],
@@ -375,7 +355,7 @@ def _recorded(
         arguments,
         results=count,
         held=held,
-        translate=as_users_know,
+        explain=kind.explain,
     )
     return found[0] if count == 1 else (found or None)
 

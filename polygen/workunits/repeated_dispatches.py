@@ -20,7 +20,7 @@ from polygen.lazy.recording import line_of_call
 from polygen.lazy.trace import NO_CALLS, Call
 from polygen.python.generated_calls import MISS, PLAIN
 from polygen.python.source_functions import SourceFunction
-from polygen.workunits.refusals import as_users_know
+from polygen.workunits.failed_dispatches import DispatchKind
 from polygen.workunits.views import Subview, View
 
 
@@ -38,6 +38,7 @@ class Repeated:
         target: where it runs.
         effects: of each argument: its number of subscripts, 0 for a number, and whether it may be
             read and written.
+        kind: tells errors.
     """
 
     call: Callable[..., Any]
@@ -48,6 +49,7 @@ class Repeated:
     function: SourceFunction
     target: str
     effects: tuple[tuple[int, bool, bool], ...]
+    kind: DispatchKind
 
     def run(self, bounds: Sequence[int], owner: Sequence[Any], given: Sequence[Any]) -> Any:
         """Run the program again, or return `MISS` where that has to be looked at.
@@ -108,7 +110,7 @@ class Repeated:
         values += self.constants
         call = Call(
             TRACE, self.function, self.target, values, reads, writes, line_of_call(),
-            needs=frozenset(needs) if needs else NO_CALLS, translate=as_users_know,
+            needs=frozenset(needs) if needs else NO_CALLS, explain=self.kind.explain,
         )  # fmt: skip
         found = TRACE.record(call, len(self.begins))
         return found[0] if len(found) == 1 else (found or None)

@@ -229,6 +229,21 @@ def test_kernels_wait() -> None:
         assert b[5] == 6
 
 
+def test_the_event_of_a_kernel_that_waits_runs_it() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 3*a[i]", target="c")
+    knl = pg.add_dtypes(knl, {"a": "float64", "b": "float64"})
+    a, b, c = ramp(), ramp(), ramp()
+    with pk.lazy():
+        event, _ = knl(a=a, b=b)
+        assert len(WAITING) == 1
+        event.wait()
+        assert not WAITING
+        event, _ = knl(a=b, b=c)
+        knl(a=a, b=b, wait_for=[event])
+        assert c[5] == 45
+    assert b[5] == 15
+
+
 def test_methods_have_what_the_object_stored_at_the_call() -> None:
     @pk.functor
     class Scale:

@@ -212,3 +212,48 @@ def test_refused_calls() -> None:
             pk.parallel_for(team, unit, z=np.zeros(3))
     with pytest.raises(WorkUnitRefused, match="'row_sum' is passed nothing for 'i'"):
         pk.parallel_for(pk.RangePolicy(pk.Serial, 0, 3), missing_argument, a=A, z=np.zeros(N))
+
+
+@pk.workunit
+def row_of(j: int, a: Any, z: Any) -> None:
+    z[j] = a[j, 0]
+
+
+@pk.workunit
+def total_of(j: int, acc: pk.Acc[pk.double], a: Any) -> None:
+    acc += a[j, 0]
+
+
+@pk.workunit
+def dispatching(i: int, a: Any, z: Any) -> None:
+    pk.parallel_for(3, row_of, a=a, z=z)
+
+
+@pk.workunit
+def dispatching_for_value(i: int, a: Any, z: Any) -> None:
+    z[i] = pk.parallel_reduce(pk.RangePolicy(pk.Serial, 0, 3), total_of, a=a)
+
+
+@pytest.mark.parametrize(
+    ("unit", "name", "culprit"),
+    [
+        (dispatching, "row_of", "pk.parallel_for(3, row_of, a=a, z=z)"),
+        (
+            dispatching_for_value,
+            "total_of",
+            "pk.parallel_reduce(pk.RangePolicy(pk.Serial, 0, 3), total_of, a=a)",
+        ),
+    ],
+)
+def test_a_work_unit_that_is_dispatched_within_another_is_refused_by_name(
+    unit: Any, name: str, culprit: str
+) -> None:
+    with pytest.raises(WorkUnitRefused) as caught:
+        pk.parallel_for(pk.RangePolicy(pk.Serial, 0, 3), unit, a=A, z=np.zeros(N))
+    text = str(caught.value)
+    assert f"the work unit '{name}' is dispatched within another one, in '{unit.__name__}'" in text
+    line = unit.__wrapped__.__code__.co_firstlineno + 2
+    assert f"{__file__}:{line}:" in text
+    shown, carets = [one[4:] for one in text.splitlines() if one.startswith("  | ")]
+    assert shown[carets.index("^") : carets.rindex("^") + 1] == culprit
+    assert f"call '{name}' in a loop" in text

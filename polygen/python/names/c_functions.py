@@ -6,7 +6,9 @@ They are plain functions of Python, too: what compiled functions call may run wi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,6 +87,63 @@ def fdim(x: Any, y: Any) -> Any:
     return _each(_positive_difference, _OF_TWO, x, y)
 
 
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """Return ``x*y + z``, rounded once.
+
+    Parameters:
+        x: a number, or an array.
+        y: what it is multiplied by.
+        z: what is added.
+
+    >>> float(fma(3.0, 2.0, 1.0))
+    7.0
+    """
+    dtype = _OF_THREE.type_of(np.result_type(x, y, z))
+    with np.errstate(all="ignore"):
+        found: Any = np.frompyfunc(partial(_rounded_once, dtype.type), 3, 1)(x, y, z)
+    return found.astype(dtype) if hasattr(found, "astype") else found
+
+
+class _OfThree:
+    """Knows the types of a function of three operands, as NumPy's functions do of two."""
+
+    nin, nout = 3, 1
+
+    def type_of(self, common: np.dtype) -> np.dtype:
+        """Return the type of results for operands of one type."""
+        return _OF_TWO.resolve_dtypes((common, common, None))[-1]
+
+    def resolve_dtypes(self, asked: Sequence[Any]) -> tuple[np.dtype, ...]:
+        """Return the types of operands and of the result."""
+        found, *others = sorted(asked[: self.nin], key=lambda one: isinstance(one, type))
+        for other in others:  # numbers of Python's come last, and take the type
+            found = _OF_TWO.resolve_dtypes((found, other, None))[-1]
+        return (found,) * 4
+
+
+_OF_THREE: Any = _OfThree()
+
+
+def _rounded_once(kind: type[Any], *given: Any) -> Any:
+    """Return the number of a type that is nearest to ``x*y + z``."""
+    x, y, z = (float(kind(one)) for one in given)
+    if not all(map(math.isfinite, (x, y, z))):
+        return kind(x * y + z)
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    if not exact:
+        return kind(x * y + z)  # which has the sign
+    try:
+        near = kind(float(exact))
+    except OverflowError:
+        return kind(math.inf if exact > 0 else -math.inf)
+    if not np.isfinite(near):
+        return near
+    # What was rounded twice may be a neighbour.
+    several = [near, *[np.nextafter(near, kind(end)) for end in (-math.inf, math.inf)]]
+    several = [one for one in several if np.isfinite(one)]
+    return min(several, key=lambda one: abs(Fraction(float(one)) - exact))
+
+
 def _gamma(x: float) -> float:
     if x == 0:
         return math.copysign(math.inf, x)
@@ -127,8 +186,9 @@ def _row(function: Callable[..., Any], like: np.ufunc) -> Row:
     return row
 
 
-FUNCTIONS: tuple[Callable[..., Any], ...] = (erf, erfc, tgamma, lgamma, fdim)
+FUNCTIONS: tuple[Callable[..., Any], ...] = (erf, erfc, tgamma, lgamma, fdim, fma)
 ROWS: dict[Any, Row] = {
     **{one: _row(one, _OF_ONE) for one in FUNCTIONS[:4]},
     fdim: _row(fdim, _OF_TWO),
+    fma: _row(fma, _OF_THREE),
 }

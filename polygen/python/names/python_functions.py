@@ -148,7 +148,7 @@ def _float_power(trace: Expressions, base: Value, exponent: Value) -> Value:
         raise Refused("a function of 'math' is given an array", "use NumPy's")
     one, other = [as_float(v) for v in numbers]
     if one.is_constant and other.is_constant:
-        return constant_number(_folded_power(one.value, other.value))
+        return constant_number(_folded(math.pow, one.value, other.value))
     sides: tuple[Any, Any] = one.element(), other.element()
     found = ex.Power(*sides)
     size = [ex.Call(ex.Variable("isfinite"), (v.element(),)) for v in (one, other)]
@@ -161,11 +161,35 @@ def _float_power(trace: Expressions, base: Value, exponent: Value) -> Value:
     return Number(FLOAT64, weak=True, tree=found)
 
 
-def _folded_power(base: float, exponent: float) -> float:
+def _folded(function: Callable[[float, float], float], one: float, other: float) -> float:
     try:
-        return math.pow(base, exponent)
+        return function(one, other)
     except (ValueError, OverflowError) as error:
         raise Refused(str(error)) from None
+
+
+def _remainder(trace: Expressions, one: Value, other: Value) -> Value:
+    """Return ``math.fmod``, which has an error where NumPy's has no number."""
+    numbers = [v for v in (one, other) if isinstance(v, Number)]
+    if len(numbers) < 2:
+        raise Refused("a function of 'math' is given an array", "use NumPy's")
+    given, by = [as_float(v) for v in numbers]
+    if given.is_constant and by.is_constant:
+        return constant_number(_folded(math.fmod, given.value, by.value))
+    trees: tuple[Any, Any] = given.element(), by.element()
+    is_endless, is_none = (
+        ex.Call(ex.Variable(name), (tree,))
+        for name, tree in zip(("isinf", "isnan"), trees, strict=True)
+    )
+    is_by_zero = ex.LogicalAnd(
+        (
+            ex.Comparison(trees[1], "==", 0.0),
+            ex.LogicalNot(ex.Call(ex.Variable("isnan"), (trees[0],))),
+        )
+    )
+    is_wrong = ex.LogicalOr((is_by_zero, ex.LogicalAnd((is_endless, ex.LogicalNot(is_none)))))
+    trace.fault(is_wrong, ValueError, _DOMAIN)
+    return Number(FLOAT64, weak=True, tree=ex.Call(ex.Variable("fmod"), trees))
 
 
 def _bool(trace: Expressions, value: Value) -> Value:
@@ -286,6 +310,7 @@ ROWS: dict[Any, Row] = {
     math.lcm: _of_integers(_least_common_multiple),
     math.isqrt: _isqrt,
     math.pow: _float_power,
+    math.fmod: _remainder,
     builtins.round: _round,
     builtins.divmod: _divmod,
     builtins.abs: _abs,

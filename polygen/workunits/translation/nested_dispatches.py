@@ -17,6 +17,7 @@ from polygen.python.liveness import stores
 from polygen.python.source_annotations import called_function
 from polygen.python.tree_parts import assign, load, loop, placed
 from polygen.workunits.accumulators import AccumulatorType
+from polygen.workunits.decorators import BoundWorkUnit, WorkUnit
 from polygen.workunits.translation.called_functions import CalledFunctions
 from polygen.workunits.translation.lambdas import definition_of
 from polygen.workunits.translation.leaving import without_returns
@@ -160,6 +161,13 @@ class NestedDispatches(CalledFunctions):
         if isinstance(node, ast.Lambda):
             names = [parameter.arg for parameter in node.args.args]
             return definition_of(node, names[count : count + 1] if more else [])
+        if isinstance(called_function(node, self._outer), WorkUnit | BoundWorkUnit):
+            raise self.refused(
+                call,
+                f"the work unit '{ast.unparse(node)}' is dispatched within another one",
+                f"call '{ast.unparse(node)}' in a loop, dispatch it from outside, or define a "
+                "function in the work unit",
+            )
         raise self.refused(call, "a nested dispatch executes a function that the work unit defines")
 
     def _start(self, unit: ast.FunctionDef, count: int) -> Any:

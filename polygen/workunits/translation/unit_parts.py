@@ -106,12 +106,17 @@ class UnitParts:
         """Return where a part of the work unit stands."""
         return self._source.place(node)
 
-    def refused(self, node: ast.AST, why: str) -> WorkUnitRefused:
+    def refused(
+        self,
+        node: ast.AST,
+        why: str,
+        remedy: str = "see the page 'Work units' for what they may have",
+    ) -> WorkUnitRefused:
         """Return the error for a part of a work unit."""
         return WorkUnitRefused(
             f"{why}, in '{self._source.tree.name}'",
             where=self._source.place(node),
-            remedy="see the page 'Work units' for what they may have",
+            remedy=remedy,
         )
 
     def constant(self, value: Any, like: ast.AST) -> ast.expr:
