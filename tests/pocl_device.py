@@ -6,7 +6,9 @@ says ``unknown target CPU 'generic'``; Debian's PoCL then takes one that it know
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from polygen.runtime.backends.opencl.pocl import PLATFORM
 
@@ -22,12 +24,12 @@ def usable_pocl() -> str:
     return next((str(n) for n, p in reversed(numbered) if _compiles(p.get_devices()[:1])), PLATFORM)
 
 
-def _compiles(devices: list[object]) -> bool:
+def _compiles(devices: Sequence[Any]) -> bool:
     import pyopencl as cl  # noqa: PLC0415  (see above)
 
     program = cl.Program(cl.Context(devices), "kernel void nothing() {}")
     try:
-        program.build(cache_dir=False)
+        program.build()
     except cl.RuntimeError:
         return False
     return True

@@ -79,7 +79,7 @@ def make_einsum(spec: str, arg_names: Any, **options: Any) -> pg.TranslationUnit
 
     data = options.pop("kernel_data", ())
     name = f"einsum{spec.count(',') + 1}to{len(spec.partition('->')[2].strip())}_kernel"
-    return _made(make, name, (), (), data, options)
+    return _made(make, name, (), [*arg_names, "out"], data, options)
 
 
 @public

@@ -37,14 +37,18 @@ def with_own_shapes(data: Sequence[Any], instructions: Any) -> list[Any]:
     """
     text = f"{instructions}"
     found: list[Any] = []
+    extents: list[Any] = []
     for given in data:
         is_open = isinstance(given, pg.GlobalArg) and given.shape is None
-        if is_open and not re.search(rf"\b{given.name}\b", text):
-            extent = f"{given.name}_len"
-            found += [replace(given, shape=(ex.Variable(extent),)), pg.ValueArg(extent)]
-        else:
+        names = [name.strip() for name in given.name.split(",")] if is_open else []
+        idle = [name for name in names if not re.search(rf"\b{name}\b", text)]
+        if not idle:
             found.append(given)
-    return found
+            continue
+        shapes = {name: (ex.Variable(f"{name}_len"),) if name in idle else None for name in names}
+        found += [replace(given, name=name, shape=shape) for name, shape in shapes.items()]
+        extents += [pg.ValueArg(f"{name}_len") for name in idle]
+    return [*found, *extents]
 
 
 def with_displaced(kernel: pg.Kernel, array: DisplacedArray) -> pg.Kernel:

@@ -68,6 +68,14 @@ def _product(node: Any, show: _Show) -> str:
     return "*".join(show(c, PRODUCT + 1) for c in node.children)
 
 
+def _part(node: Any, show: _Show) -> str:
+    def extent(of: Expression) -> str:
+        return show(of, SUM)
+
+    axes = f"[{node.axes(extent)}]: " if node.swept_inames else ""
+    return axes + show(node.subscript, OR)
+
+
 def _arguments(nodes: tuple[Expression, ...], show: _Show) -> str:
     return ", ".join(show(n, OR) for n in nodes)
 
@@ -97,13 +105,7 @@ _TABLE: dict[type, _Row] = {
         ),
     ),
     ex.Several: (OR, lambda n, show: _arguments(n.children, show)),
-    ex.SubArrayRef: (
-        OR,
-        lambda n, show: (
-            (f"[{n.axes(lambda extent: show(extent, SUM))}]: " if n.swept_inames else "")
-            + show(n.subscript, OR)
-        ),
-    ),
+    ex.SubArrayRef: (OR, _part),
     ex.Component: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[{n.position}]"),
     ex.Reduction: (
         ATOM,

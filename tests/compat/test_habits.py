@@ -9,11 +9,12 @@ import pytest
 
 import polygen as pg
 import polygen.compat as lp
+from polygen.compat.callables import ScalarCallable
 from polygen.compat.kernel.data import GlobalArg
 from polygen.compat.types import NumpyType, to_loopy_type
 
 
-def scattered(**options: Any) -> pg.TranslationUnit:
+def scattered(**options: Any) -> Any:
     """Return a kernel whose iterations write what data says."""
     data = [lp.GlobalArg("x", np.float64, "m"), lp.GlobalArg("p", np.int32, "n"), ...]
     return lp.make_kernel("{ [i]: 0<=i<n }", "x[p[i]] = 2*i", data, **options)
@@ -89,7 +90,7 @@ def test_sums_of_products_are_programs() -> None:
     assert (named.default_entrypoint.name, named.default_entrypoint.target) == ("total", "c")
 
 
-class Limiter(lp.ScalarCallable):
+class Limiter(ScalarCallable):
     """minmod(a, b), for two types."""
 
     def with_types(self, arg_id_to_dtype: Any, callables_table: Any) -> Any:
@@ -131,7 +132,7 @@ def test_functions_that_are_there_stay() -> None:
 
 
 def test_functions_that_take_nothing() -> None:
-    class Nothing(lp.ScalarCallable):
+    class Nothing(ScalarCallable):
         """It does not say what it is called."""
 
     knl = lp.make_kernel("{ [i]: 0<=i<n }", "y[i] = f(x[i])")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any, Generic, SupportsIndex, TypeVar
+from typing import Any, Generic, SupportsIndex, TypeVar, cast
 
 from polygen.errors import (
     InvalidArgument,
@@ -114,8 +114,9 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
         self._check_field(name)
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             values = [values]
+        wanted = cast("Iterable[Any]", values)
         # Made as keys are, so that np.float32 is the dtype of this name.
-        return [getattr(self._kind(**{name: value}), name) for value in values]
+        return [getattr(self._kind(**{name: value}), name) for value in wanted]
 
     def filter_by_func(self, func: Callable[[_Key], bool]) -> CountMap[_Key]:
         """Return the part of the map whose keys pass a test.
