@@ -28,6 +28,8 @@ from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
 
+# Options that let kernels do what Loo.py's do.
+_HABITS = {"convert_stores": True, "fix_group_sizes": True, "trust_data": True}
 _PLAIN = frozenset(("name", "assumptions", "loop_priority", "seq_dependencies"))
 
 
@@ -41,7 +43,8 @@ def make_kernel(
     What does not depend on an iname that it is reduced over counts once for each of its values.
     Where data decides whether a step is legal, it is taken on your word: the option
     ``trust_data``.
-    Stores convert (the option ``convert_stores``).
+    Stores convert (the option ``convert_stores``), and sizes may decide how many work items a
+    group has (``fix_group_sizes``).
     ``a = sum(i, x[i])`` writes an argument of the shape ``()``, unless something declares ``a``.
     A kernel whose result is not determined is made, and may be ordered afterwards: see
     ``well_formed="later"`` of `polygen.make_kernel`.
@@ -126,8 +129,7 @@ def _made(
     with counting(), identities(), settled_later(), undeclared_numbers():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
-    habits = replace(kernel.options, convert_stores=True, trust_data=True)
-    kernel = kernel.copy(options=habits)
+    kernel = kernel.copy(options=replace(kernel.options, **_HABITS))
     for array in displaced:
         kernel = with_displaced(kernel, array)
     if order == "F":

@@ -52,6 +52,7 @@ class Options:
         clusters: work items along ``l.2`` are blocks of a cluster, up to 8 (CUDA, from compute
             capability 9.0 on): so a work group has more of them than a block.
         fix_sizes: code is generated for the sizes of a call, which are numbers in it.
+        fix_group_sizes: so it is where sizes decide how many work items a group has.
         vectorize_sums: innermost loops may add up (and multiply) floating-point numbers in several
             parts at once, and so in another order (C).
         serial_below: a parallel loop in which less often than that something is executed runs on
@@ -87,6 +88,7 @@ class Options:
     convert_stores: bool = False
     clusters: bool = False
     fix_sizes: bool = False
+    fix_group_sizes: bool = False
     deterministic: bool = False
     sub_group_size: int | None = None
     contract: str = "fast"

@@ -144,3 +144,17 @@ def test_polygens_own_functions() -> None:
     twice = lp.ScalarCallable({"twice": "float64 -> float64"}, "double twice(double x);")
     assert isinstance(twice, pg.ScalarCallable)
     assert twice.preamble("c") == "double twice(double x);"
+
+
+def test_sizes_may_decide_how_many_work_items_there_are() -> None:
+    knl = lp.make_einsum("eij,ejk->eik", ("a", "b"))
+    knl = lp.add_dtypes(knl, {"a": np.float64, "b": np.float64})
+    knl = lp.tag_inames(knl, {"e": "g.0", "i": "l.1", "k": "l.0"})
+    for n in (1, 3, 7):
+        a, b = np.random.default_rng(n).random((2, 4, n, n))
+        _, (out,) = knl.executor("opencl")(a=a, b=b)
+        np.testing.assert_allclose(out, a @ b)
+    with pytest.raises(pg.errors.LocalSizeNotConstant, match=r"'k' is tagged l\.0"):
+        lp.generate_code_v2(knl)
+    with pytest.raises(pg.errors.LocalSizeNotConstant, match=r"'k' is tagged l\.0"):
+        lp.set_options(knl, fix_group_sizes=False).executor("opencl")(a=a, b=b)

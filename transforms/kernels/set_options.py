@@ -68,6 +68,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             work item comes first (`NotDeterministic`): each run gives the same bits;
             ``fix_sizes``: a call runs code in which the sizes that it has are numbers; code is
             generated and compiled for each combination of sizes, of which the latest 64 are kept;
+            ``fix_group_sizes``: a call does so where sizes decide how many work items a group has:
+            ``l.0`` of a loop to ``n``;
             ``sub_group_size``: how many work items of a group are taken to read each other's
             registers: a power of two up to 128, or 0 for local memory alone; None, which is the
             default, stands for 32 with CUDA, and 0 with OpenCL, where devices differ;

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from polygen.analysis.access.domains import domain_of, with_surrounding
 from polygen.analysis.integers.affine_forms import linear_form
 from polygen.errors import MissingArgument, SizeMismatch, WrongShape, WrongStrides
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.domain import project_out
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -20,6 +22,8 @@ from polygen.ir.remembered import per_kernel
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.ir.sizes import products
+from polygen.ir.tags import LocalTag
+from polygen.lower.bounds import constant_bounds
 from polygen.runtime.arrays.array_extents import extent_of
 from polygen.runtime.arrays.array_facts import ArrayInfo
 from polygen.runtime.arrays.expression_values import value_of
@@ -46,7 +50,22 @@ def size_names(kernel: Kernel) -> frozenset[str]:
 
 def fixed_sizes(kernel: Kernel) -> frozenset[str]:
     """Return the scalar arguments that are numbers in the code for a call."""
-    return size_names(kernel) if kernel.options.fix_sizes else frozenset()
+    options = kernel.options
+    fixed = options.fix_sizes or (options.fix_group_sizes and _has_open_groups(kernel))
+    return size_names(kernel) if fixed else frozenset()
+
+
+@per_kernel
+def _has_open_groups(kernel: Kernel) -> bool:
+    """Tell whether sizes decide how many work items a group has."""
+    items = [iname for iname, tag in kernel.tags.items() if isinstance(tag, LocalTag)]
+    return any(not _is_constant(kernel, iname) for iname in items)
+
+
+def _is_constant(kernel: Kernel, iname: str) -> bool:
+    around = with_surrounding(kernel, (iname,))
+    values = project_out(domain_of(kernel, around), sorted(around - {iname}))
+    return constant_bounds(iname, values) is not None
 
 
 class What(enum.Enum):

@@ -89,6 +89,7 @@ OTHERS: dict[str, Any] = {
     "allow_reassociation": False,
     "clusters": True,
     "fix_sizes": True,
+    "fix_group_sizes": True,
     "vectorize_sums": True,
     "serial_below": 0,
     "force_scan": True,
