@@ -41,8 +41,9 @@ _NUMBERS: ContextVar[bool] = ContextVar("_NUMBERS", default=False)
 def undeclared_numbers() -> Generator[None]:
     """Let people write numbers that nothing declares: Loo.py's users do.
 
-    ``a = ...`` writes an argument of the shape ``()``.  A number that is read is a scalar argument,
-    also where all others are listed: a later step may say what the target calls it.
+    ``a = ...`` writes an argument of the shape ``()``.  A number that is read, or a size, is a
+    scalar argument, also where all others are listed: a later step may say what the target calls
+    it, or which value it has.
     """
     token = _NUMBERS.set(True)
     try:
@@ -239,7 +240,7 @@ def make_variables(
 
 def _may_be_told(name: str, uses: Uses) -> bool:
     """Tell whether a later step may say what a name is that the declarations lack."""
-    is_number = name in uses.scalars and name not in uses.arrays | uses.parameters
+    is_number = name in uses.scalars | uses.parameters and name not in uses.arrays
     return _NUMBERS.get() and is_number and name not in uses.written
 
 

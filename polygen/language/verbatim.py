@@ -17,8 +17,8 @@ from polygen.source import caller_location
 def without_texts(insn: CInstruction) -> CInstruction:
     """Return an instruction with pairs and expressions in place of texts.
 
-    ``"i, j"`` or ``("i", "j")`` stands for inames that the text mentions by their names, and
-    ``"a[i]; b"`` or ``("a[i]", "b")`` for what it writes.
+    ``"i, j"`` or ``("i", "j")`` stands for inames that the text mentions by their names: it is
+    within these loops.  ``"a[i]; b"`` or ``("a[i]", "b")`` stands for what it writes.
 
     Raises:
         MalformedInstruction: if something is neither a text nor what it may stand for.
@@ -28,6 +28,7 @@ def without_texts(insn: CInstruction) -> CInstruction:
     written: Any = insn.assignees
     inames = inames.split(",") if isinstance(inames, str) else inames
     written = written.split(";") if isinstance(written, str) else written
+    mentioned = [each.strip() for each in inames if isinstance(each, str)]
     assignees: list[Any] = [parse_expression(e) if isinstance(e, str) else e for e in written]
     return replace(
         insn,
@@ -35,7 +36,7 @@ def without_texts(insn: CInstruction) -> CInstruction:
         assignees=tuple(assignees),
         read_variables=frozenset(insn.read_variables),
         depends_on=frozenset(insn.depends_on),
-        within_inames=frozenset(insn.within_inames),
+        within_inames=frozenset(insn.within_inames).union(mentioned),
     )
 
 
