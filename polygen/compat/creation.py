@@ -29,7 +29,7 @@ from polygen.language.reduced import counting
 from polygen.source import caller_location
 
 # Options that let kernels do what Loo.py's do.
-_HABITS = {"convert_stores": True, "fix_group_sizes": True, "trust_data": True}
+_HABITS: dict[str, Any] = {"convert_stores": True, "fix_group_sizes": True, "trust_data": True}
 _PLAIN = frozenset(("name", "assumptions", "loop_priority", "seq_dependencies"))
 
 
