@@ -53,8 +53,8 @@ def test_what_making_a_kernel_loads() -> None:
         f"knl = {MADE}\nlook()\ntext = str(knl)\nlook()\npg.parse_kernel(text)\nlook()"
     )
     assert _rooms(made).keys() == _rooms(printed).keys() == _rooms(parsed).keys() == TO_MAKE
-    assert _rooms(made).total() <= 216
-    assert _rooms(parsed).total() <= 220
+    assert _rooms(made).total() <= 220
+    assert _rooms(parsed).total() <= 224
     assert not {"sympy", "pyopencl", "cupy", "torch", "matplotlib"} & set(parsed)
 
 

@@ -43,6 +43,8 @@ NAMING = {
     "python/print_calls.py": "no target: the letter of formats for characters",
     "python/print_formats.py": "no target: the same letter",
     "compat/appy.py": "what APPy calls it",
+    "compat/more_steps.py": "constants that a header of C defines, and no other target",
+    "analysis/typing/type_checks.py": "no target: NumPy's letter for complex numbers",
     "ir/dtype.py": "no target: NumPy's letter for complex numbers",
     "ir/show_sums.py": "no target: the same letter",
     "language/routine_table.py": "no target: what BLAS calls the result of a product",

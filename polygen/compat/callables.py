@@ -19,7 +19,7 @@ from polygen.source import caller_location
 
 _T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
 
-_TARGETS = {"opencl": PyOpenCLTarget, "cuda": CudaTarget, "c": CTarget}
+_TARGETS = {kind().name: kind for kind in (PyOpenCLTarget, CudaTarget, CTarget)}
 # What arguments may be: a function is asked for its code of each, all of one type.
 _TYPES = ("int32", "int64", "float32", "float64", "complex64", "complex128")
 

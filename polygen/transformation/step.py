@@ -182,6 +182,7 @@ def _on_trust_of_data(step: Callable[..., Any]) -> Callable[..., Any]:
             _warn_of_trust(kernel, error)
         return step(kernel, *args, unsafe=True, **kwargs)
 
+    trusting.__dict__["__wrapped__"] = step.__dict__["__wrapped__"]  # the function, not the step
     return trusting
 
 
