@@ -171,7 +171,10 @@ def test_one_kernel_before_and_after_steps(run: Run) -> None:
 
 
 _WRONG_TEXTS: list[tuple[str, str]] = [
-    ("{ [i]: 0<=i<n }\nb[i] = a[i]\n  out[i] = 2*a[i\n", ":3:17: found the end where ',', ':' or ']'"),
+    (
+        "{ [i]: 0<=i<n }\nb[i] = a[i]\n  out[i] = 2*a[i\n",
+        ":3:17: found the end where ',', ':'",
+    ),
     ("{ [i]: 0<=i<n \nout[i] = 2*a[i]\n", ":1:14: found the end where an operator or '}'"),
     ("{ [i]: 0<=i<n }\nTYPES: a float32\nb[i] = a[i]", ":2:8: 'a float32' is no names and a type"),
     ("{ [i]: 0<=i<n }\n\na[i] = 1 {dep=foo}", ":3:15: 'insn' depends on 'foo', but no"),
